@@ -1,0 +1,3 @@
+// Package fingerprint computes the canonical, versioned digest of everything
+// that changes an effect.
+package fingerprint

@@ -1,0 +1,42 @@
+package receipt
+
+import "context"
+
+// Map returns a store whose transactions are what repo makes of the ones of
+// store: the caller's own unit of work, usually an interface. The same
+// callback then runs on PostgreSQL in production and on a fake in tests.
+//
+// repo is called once a transaction, before the callback; it must do nothing
+// but wrap.
+func Map[Tx, Repo any](store Store[Tx], repo func(Tx) Repo) Store[Repo] {
+	return mappedStore[Tx, Repo]{store, repo}
+}
+
+type mappedStore[Tx, Repo any] struct {
+	store Store[Tx]
+	repo  func(Tx) Repo
+}
+
+func (s mappedStore[Tx, Repo]) History(ctx context.Context, key Key) ([]Receipt, error) {
+	return s.store.History(ctx, key)
+}
+
+func (s mappedStore[Tx, Repo]) Retryable(err error) bool { return s.store.Retryable(err) }
+
+func (s mappedStore[Tx, Repo]) Begin(ctx context.Context, claim Claim) (Session[Repo], error) {
+	session, err := s.store.Begin(ctx, claim)
+	if err != nil {
+		return nil, err
+	}
+	return &mappedSession[Tx, Repo]{session, s.repo(session.Tx())}, nil
+}
+
+type mappedSession[Tx, Repo any] struct {
+	inner[Tx]
+	repo Repo
+}
+
+// inner names the embedded session so that its Tx can be replaced.
+type inner[Tx any] interface{ Session[Tx] }
+
+func (s *mappedSession[Tx, Repo]) Tx() Repo { return s.repo }
