@@ -1,0 +1,2 @@
+// Package settle runs the side effects of a terminal fact exactly once a key.
+package settle
