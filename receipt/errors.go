@@ -53,6 +53,11 @@ var (
 	// have committed without a receipt: do not retry, look (I2).
 	ErrTransactionEnded = errors.New("receipt: the callback ended the transaction; effects may have committed without a receipt: do not retry")
 
+	// ErrWithheld is true where the receipt is committed but the OnReceipt
+	// hook failed, so that the proof must not be given yet. A retry is safe:
+	// it is a replay that runs the hook again (I4).
+	ErrWithheld = errors.New("receipt: committed, but the proof is withheld")
+
 	// ErrNested is true where a callback called a runner with the context of
 	// a transaction that is still open. Nothing was changed.
 	ErrNested = errors.New("receipt: a runner was called from within a callback")

@@ -116,6 +116,14 @@ func (e *Event) Validate() error {
 	return found.err()
 }
 
+// ValidateOrderingKey reports the rules that an ordering key breaks. The empty
+// one is valid: the key itself orders.
+func ValidateOrderingKey(orderingKey string) error {
+	var found violations
+	checkText(&found, "orderingkey", orderingKey, MaxOrderingKey)
+	return found.err()
+}
+
 func checkURI(found *violations, field, text string, absolute bool) {
 	if text == "" {
 		return

@@ -1,0 +1,91 @@
+package once
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/settleonce/settleonce/outbox/event"
+	"github.com/settleonce/settleonce/receipt"
+)
+
+// errAttemptOver is what a handle says that a callback kept.
+var errAttemptOver = errors.New("the callback has returned: its attempt takes nothing more")
+
+// Attempt is one run of the callback: its transaction, and what is to be
+// committed or done with it.
+type Attempt[Tx any] struct {
+	tx     Tx
+	claim  receipt.Claim
+	number int
+	logger *slog.Logger
+
+	mu     sync.Mutex
+	over   bool
+	events []event.Event
+	hooks  []func(context.Context)
+	failed error
+}
+
+// Tx returns the transaction.
+func (a *Attempt[Tx]) Tx() Tx { return a.tx }
+
+// ID returns the id of this run, which no other run shares.
+func (a *Attempt[Tx]) ID() string { return a.claim.Attempt }
+
+// Number returns 1 for the first run of the callback, 2 for the second.
+func (a *Attempt[Tx]) Number() int { return a.number }
+
+// Emit adds an event to the commit. An event that is refused fails the
+// attempt even if the callback ignores the error, since the caller meant it to
+// be there (I2).
+func (a *Attempt[Tx]) Emit(e event.Event) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.over {
+		return fmt.Errorf("emit: %w", errAttemptOver)
+	}
+	if e.ID == "" {
+		e.ID = receipt.NewID()
+	}
+	if err := a.checkEvent(&e); err != nil {
+		err = fmt.Errorf("emit: %w", err)
+		a.failed = errors.Join(a.failed, err)
+		return err
+	}
+	a.events = append(a.events, e.Clone())
+	return nil
+}
+
+func (a *Attempt[Tx]) checkEvent(e *event.Event) error {
+	if err := e.Validate(); err != nil {
+		return err
+	}
+	if e.Key.Tenant != a.claim.Key.Tenant { // I10
+		return &event.InvalidError{Fields: []event.FieldError{{
+			Field: "key.tenant",
+			Rule:  fmt.Sprintf("must be %q, the tenant that the runner acts for, is %q", a.claim.Key.Tenant, e.Key.Tenant),
+		}}}
+	}
+	return nil
+}
+
+// AfterCommit adds a hook. Once the callback has returned it only logs.
+func (a *Attempt[Tx]) AfterCommit(hook func(context.Context)) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.over {
+		a.logger.Error("a hook came after its callback had returned and will not run", "key", a.claim.Key)
+		return
+	}
+	a.hooks = append(a.hooks, hook)
+}
+
+// close takes the handle away from the callback.
+func (a *Attempt[Tx]) close() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.over = true
+}

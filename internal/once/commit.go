@@ -1,0 +1,129 @@
+package once
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/settleonce/settleonce/receipt"
+)
+
+// errFoundNothing marks an attempt whose commit was in doubt and is now known
+// not to have happened.
+var errFoundNothing = fmt.Errorf("%w: the commit had no answer, and the key has no receipt", receipt.ErrNotCommitted)
+
+// The pause before another attempt grows from shortestPause to longestPause.
+const (
+	shortestPause = 2 * time.Millisecond
+	longestPause  = 500 * time.Millisecond
+)
+
+// commit writes the receipt and classifies the answer. A commit once begun is
+// not cancelled by the caller: half an answer helps nobody.
+func (r *Runner[Tx]) commit(
+	ctx context.Context, session receipt.Session[Tx], request *Request, attempt *Attempt[Tx], outcome Outcome,
+) (decision, error) {
+	commitCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.config.CommitTimeout)
+	defer cancel()
+	stored, err := session.Commit(commitCtx, receipt.Receipt{
+		Key:         request.Key,
+		Revision:    request.Revision,
+		Requested:   request.Kind,
+		Outcome:     outcome.Kind,
+		Fingerprint: request.Fingerprint,
+		Value:       outcome.Value,
+		Canonical:   request.Canonical,
+		OrderingKey: request.OrderingKey,
+		Attempt:     attempt.ID(),
+	}, attempt.events...)
+	if err == nil {
+		return decision{receipt: stored, hooks: attempt.hooks}, nil
+	}
+	if known(err) {
+		if errors.Is(err, receipt.ErrTransactionEnded) {
+			r.config.Logger.Error("a callback ended the transaction: effects may be committed without a receipt", "key", request.Key, "error", err)
+		}
+		return decision{}, fmt.Errorf("commit: %w", err)
+	}
+	return r.resolve(ctx, request, attempt, err)
+}
+
+// known reports whether err says what became of the commit. An error that a
+// store did not classify counts as unknown: that costs a look, not a lie.
+func known(err error) bool {
+	switch {
+	case errors.Is(err, receipt.ErrOutcomeUnknown):
+		return false
+	default:
+		return errors.Is(err, receipt.ErrNotCommitted) || errors.Is(err, receipt.ErrTransactionEnded)
+	}
+}
+
+// resolve finds out under the key's lock what became of a commit (I5). The
+// lock waits out the transaction in doubt, so what is read then is final. The
+// caller's cancellation does not reach it: hooks wait for the answer.
+func (r *Runner[Tx]) resolve(ctx context.Context, request *Request, attempt *Attempt[Tx], doubt error) (decision, error) {
+	r.config.Logger.Warn("the commit had no definite answer: resolving", "key", request.Key, "attempt", attempt.ID(), "error", doubt)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.config.ResolveTimeout)
+	defer cancel()
+	for number := 2; ; number++ {
+		found, err := r.look(ctx, request)
+		if err == nil {
+			return r.judge(request, attempt, found, doubt)
+		}
+		r.config.Logger.Warn("the outcome is still unknown", "key", request.Key, "attempt", attempt.ID(), "error", err)
+		if pauseErr := pause(ctx, number); pauseErr != nil {
+			return decision{}, fmt.Errorf("%w: %w; resolving: %w", receipt.ErrOutcomeUnknown, doubt, err)
+		}
+	}
+}
+
+// judge tells whose receipt the key has.
+func (r *Runner[Tx]) judge(
+	request *Request, attempt *Attempt[Tx], found *receipt.Receipt, doubt error,
+) (decision, error) {
+	switch {
+	case found == nil:
+		r.config.Logger.Info("resolved: not committed", "key", request.Key, "attempt", attempt.ID())
+		return decision{}, fmt.Errorf("%w: %w", errFoundNothing, doubt)
+	case found.Attempt == attempt.ID():
+		r.config.Logger.Info("resolved: committed", "key", request.Key, "attempt", attempt.ID())
+		return decision{receipt: *found, hooks: attempt.hooks}, nil
+	default:
+		r.config.Logger.Info("resolved: another attempt committed", "key", request.Key, "attempt", attempt.ID())
+		return decision{receipt: *found, replayed: true}, nil
+	}
+}
+
+// look takes the key's lock, reads, and lets go. It begins at READ COMMITTED,
+// so that it sees what the lock waited for.
+func (r *Runner[Tx]) look(ctx context.Context, request *Request) (*receipt.Receipt, error) {
+	session, err := r.config.Store.Begin(ctx, receipt.Claim{
+		Key:         request.Key,
+		Revision:    request.Revision,
+		Attempt:     receipt.NewID(),
+		LockTimeout: r.config.LockTimeout,
+	})
+	if err != nil {
+		return nil, err
+	}
+	claimed, _ := session.Prior()
+	r.rollBack(ctx, session, request.Key)
+	return claimed, nil
+}
+
+// pause waits before the attempt of that number, longer each time and with
+// jitter, so that rivals do not meet again.
+func pause(ctx context.Context, number int) error {
+	longest := min(shortestPause<<min(number, 16), longestPause)
+	timer := time.NewTimer(longest/2 + rand.N(longest/2))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}

@@ -1,0 +1,90 @@
+package once
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/settleonce/settleonce/fingerprint"
+	"github.com/settleonce/settleonce/outbox/event"
+	"github.com/settleonce/settleonce/receipt"
+)
+
+// Request is what one run is asked for.
+type Request struct {
+	Key         receipt.Key
+	Revision    int
+	Kind        receipt.Kind
+	Fingerprint fingerprint.Digest
+	// Canonical is stored with the receipt where it is not nil.
+	Canonical []byte
+	// Under recomputes the fingerprint under an older schema. Nil knows none
+	// but the one of Fingerprint.
+	Under       func(fingerprint.Schema) (fingerprint.Digest, error)
+	OrderingKey string
+}
+
+// Validate reports every wrong field at once.
+func (q *Request) Validate() error {
+	var broken []error
+	if err := q.Key.Validate(); err != nil {
+		broken = append(broken, fmt.Errorf("Key: %w", err))
+	}
+	if q.Revision < 0 {
+		broken = append(broken, fmt.Errorf("Revision must not be negative, is %d", q.Revision))
+	}
+	if err := q.Kind.Validate(); err != nil {
+		broken = append(broken, fmt.Errorf("Kind %w", err))
+	}
+	if q.Fingerprint.IsZero() {
+		broken = append(broken, errors.New("Fingerprint must be set"))
+	}
+	if err := event.ValidateOrderingKey(q.OrderingKey); err != nil {
+		broken = append(broken, fmt.Errorf("OrderingKey: %w", err))
+	}
+	return errors.Join(broken...)
+}
+
+// compare tells a replay from a conflict (I1): nil, a [*receipt.ConflictError]
+// or, where this build cannot tell, [receipt.ErrSchemaVersion].
+func (q *Request) compare(stored *receipt.Receipt) error {
+	digest, err := q.digestUnder(stored.Fingerprint.Schema())
+	kindDiffers := stored.Requested != q.Kind
+	if err != nil && !kindDiffers {
+		return err
+	}
+	if err != nil {
+		// Another kind is a conflict whatever the fingerprints would say.
+		digest = q.Fingerprint
+	}
+	if !kindDiffers && digest.Equal(stored.Fingerprint) {
+		return nil
+	}
+	return &receipt.ConflictError{
+		Key:         q.Key,
+		Stored:      stored.Clone(),
+		Requested:   q.Kind,
+		Fingerprint: digest,
+		Paths:       q.differingPaths(stored),
+	}
+}
+
+// digestUnder returns the request's digest under schema, so that a deployment
+// that changes the schema does not turn honest retries into conflicts.
+func (q *Request) digestUnder(schema fingerprint.Schema) (fingerprint.Digest, error) {
+	if schema == q.Fingerprint.Schema() {
+		return q.Fingerprint, nil
+	}
+	if q.Under == nil {
+		return fingerprint.Digest{}, fmt.Errorf("%w: the receipt has %s, the request %s", receipt.ErrSchemaVersion, schema, q.Fingerprint.Schema())
+	}
+	digest, err := q.Under(schema)
+	if err != nil {
+		return fingerprint.Digest{}, fmt.Errorf("%w: the receipt has %s: %w", receipt.ErrSchemaVersion, schema, err)
+	}
+	if digest.Schema() != schema {
+		return fingerprint.Digest{}, fmt.Errorf("%w: Under was asked for %s and returned a digest under %s", receipt.ErrSchemaVersion, schema, digest.Schema())
+	}
+	return digest, nil
+}
+
+func (q *Request) differingPaths(*receipt.Receipt) []string { return nil }
