@@ -23,10 +23,10 @@ type Attempt[Tx any] struct {
 	logger *slog.Logger
 
 	mu     sync.Mutex
-	over   bool
-	events []event.Event
-	hooks  []func(context.Context)
-	failed error
+	over    bool
+	events  []event.Event
+	hooks   []func(context.Context)
+	refused error
 }
 
 // Tx returns the transaction.
@@ -52,7 +52,7 @@ func (a *Attempt[Tx]) Emit(e event.Event) error {
 	}
 	if err := a.checkEvent(&e); err != nil {
 		err = fmt.Errorf("emit: %w", err)
-		a.failed = errors.Join(a.failed, err)
+		a.refused = errors.Join(a.refused, err)
 		return err
 	}
 	a.events = append(a.events, e.Clone())
@@ -83,9 +83,11 @@ func (a *Attempt[Tx]) AfterCommit(hook func(context.Context)) {
 	a.hooks = append(a.hooks, hook)
 }
 
-// close takes the handle away from the callback.
-func (a *Attempt[Tx]) close() {
+// close takes the handle away from the callback, after which events and hooks
+// stay as they are, and returns what Emit refused.
+func (a *Attempt[Tx]) close() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.over = true
+	return a.refused
 }

@@ -206,13 +206,14 @@ func (r *Runner[Tx]) tryOnce(ctx context.Context, request *Request, number int, 
 // call runs the callback and takes its handle away. A callback that returned
 // although its context is done has not succeeded.
 func call[Tx any](ctx context.Context, attempt *Attempt[Tx], effect Effect[Tx]) (Outcome, error) {
-	defer attempt.close()
+	defer attempt.close() // Also where the callback panics or ends its goroutine.
 	outcome, err := effect(context.WithValue(ctx, nestedKey{}, true), attempt)
+	refused := attempt.close()
 	switch {
 	case err != nil:
 		return Outcome{}, err
-	case attempt.failed != nil:
-		return Outcome{}, fmt.Errorf("%w: %w", receipt.ErrNotCommitted, attempt.failed)
+	case refused != nil:
+		return Outcome{}, fmt.Errorf("%w: %w", receipt.ErrNotCommitted, refused)
 	case ctx.Err() != nil:
 		return Outcome{}, fmt.Errorf("%w: %w", receipt.ErrNotCommitted, context.Cause(ctx))
 	default:
