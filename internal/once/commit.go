@@ -87,7 +87,8 @@ func (r *Runner[Tx]) judge(
 	switch {
 	case found == nil:
 		r.config.Logger.Info("resolved: not committed", "key", request.Key, "attempt", attempt.ID())
-		return decision{}, fmt.Errorf("%w: %w", errFoundNothing, doubt)
+		// The doubt is told but not wrapped: it is one no more.
+		return decision{}, fmt.Errorf("%w: %v", errFoundNothing, doubt) //nolint:errorlint // see above
 	case found.Attempt == attempt.ID():
 		r.config.Logger.Info("resolved: committed", "key", request.Key, "attempt", attempt.ID())
 		return decision{receipt: *found, hooks: attempt.hooks}, nil
