@@ -97,6 +97,11 @@ type Session[Tx any] interface {
 	// then writes the receipt, then locks the events' ordering keys in a
 	// fixed order, then writes the events, then commits (I8).
 	//
+	// It commits nothing where the receipt or an event breaks a rule, where
+	// the receipt's key, revision or attempt is not the claim's, where the
+	// key has a receipt of that revision, where ctx has ended before the
+	// call, and where the session has ended. RecordedAt is set by the store.
+	//
 	// Nil means committed, and the receipt is returned as it was stored. An
 	// error for which errors.Is(err, [ErrOutcomeUnknown]) is true means that
 	// it may have committed: Begin on the same key resolves it. One that is
