@@ -60,9 +60,14 @@ func checkDuplicates[Tx any](t *trial[Tx], isolation receipt.Isolation) {
 	key := newKey()
 	rivals := make([]rival, 4)
 	ctx := t.patient()
-	var running sync.WaitGroup
+	var ready, running sync.WaitGroup
+	ready.Add(len(rivals))
 	for i := range rivals {
-		running.Go(func() { rivals[i].err = t.compete(ctx, key, isolation, &rivals[i]) })
+		running.Go(func() {
+			ready.Done()
+			ready.Wait() // so that they begin together
+			rivals[i].err = t.compete(ctx, key, isolation, &rivals[i])
+		})
 	}
 	running.Wait()
 	var marks []string

@@ -36,17 +36,23 @@ func waitDemands[Tx any]() []demand[Tx] {
 func checkLockTimeout[Tx any](t *trial[Tx]) {
 	holder := claimOn(newKey())
 	session := t.begin(holder)
+	t.wantInFlight(holder.Key)
+	stored := t.commit(session, receiptFor(t, holder))
+	t.wantHistory(holder.Key, stored)
+	t.rollBack(t.begin(claimOn(holder.Key)))
+}
+
+// wantInFlight demands that no revision of key can be begun.
+func (t *trial[Tx]) wantInFlight(key receipt.Key) {
+	t.Helper()
 	for revision := range 2 {
-		claim := claimOn(holder.Key)
+		claim := claimOn(key)
 		claim.Revision = revision
 		claim.LockTimeout = shortWait
 		if _, err := t.tryBegin(claim); !errors.Is(err, receipt.ErrInFlight) {
 			t.Errorf("Begin of revision %d on a key that is held = %v; want ErrInFlight", revision, err)
 		}
 	}
-	stored := t.commit(session, receiptFor(t, holder))
-	t.wantHistory(holder.Key, stored)
-	t.rollBack(t.begin(claimOn(holder.Key)))
 }
 
 // waiter is what became of a Begin in another goroutine.
@@ -63,19 +69,17 @@ type waiter[Tx any] struct {
 func (t *trial[Tx]) whileWaiting(holder receipt.Claim, end func(receipt.Session[Tx])) (claimed *receipt.Receipt) {
 	t.Helper()
 	session := t.begin(holder)
-	impatient := claimOn(holder.Key)
-	impatient.LockTimeout = shortWait
-	if _, err := t.tryBegin(impatient); !errors.Is(err, receipt.ErrInFlight) {
-		t.Errorf("Begin on a key that is held = %v; want ErrInFlight", err)
-	}
 	var ending atomic.Bool
-	through := make(chan waiter[Tx], 1)
+	starting, through := make(chan struct{}), make(chan waiter[Tx], 1)
 	go func() {
 		claim := claimOn(holder.Key)
-		claim.LockTimeout = t.patience
+		claim.LockTimeout = patience
+		close(starting)
 		session, err := t.tryBegin(claim)
 		through <- waiter[Tx]{session, err, !ending.Load()}
 	}()
+	<-starting
+	t.wantInFlight(holder.Key) // and so gives the other one time to wait
 	ending.Store(true)
 	end(session)
 	got := <-through // tryBegin is bounded
@@ -107,19 +111,39 @@ func checkWaitForRollback[Tx any](t *trial[Tx]) {
 func checkWaitCancelled[Tx any](t *trial[Tx]) {
 	holder := claimOn(newKey())
 	session := t.begin(holder)
-	claim := claimOn(holder.Key)
-	claim.LockTimeout = t.patience
 	ctx, cancel := context.WithTimeout(t.Context(), shortWait)
 	defer cancel()
 	for _, ended := range []context.Context{ctx, t.cancelled()} {
-		if late, err := t.Store.Begin(ended, claim); err == nil {
-			t.Errorf("Begin whose context ends while the key is held = nil; want an error")
-			t.rollBack(late)
-		}
+		t.wantNoWait(ended, holder.Key)
 	}
 	stored := t.commit(session, receiptFor(t, holder))
 	t.wantPrior(claimOn(holder.Key), &stored, &stored)
 }
+
+// wantNoWait demands that Begin on a key that is held ends with its context.
+func (t *trial[Tx]) wantNoWait(ctx context.Context, key receipt.Key) {
+	t.Helper()
+	claim := claimOn(key)
+	claim.LockTimeout = 2 * patience
+	ended := make(chan error, 1)
+	go func() {
+		session, err := t.Store.Begin(ctx, claim)
+		if err == nil {
+			err = errors.Join(errGotKey, session.Rollback(t.Context()))
+		}
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		if errors.Is(err, errGotKey) {
+			t.Errorf("Begin whose context ends while the key is held = nil; want an error")
+		}
+	case <-t.patient().Done():
+		t.Errorf("Begin goes on waiting after its context has ended")
+	}
+}
+
+var errGotKey = errors.New("Begin got the key")
 
 func checkKeysApart[Tx any](t *trial[Tx]) {
 	claims := []receipt.Claim{claimOn(newKey()), claimOn(newKey()), claimOn(newKey()), claimOn(newKey())}

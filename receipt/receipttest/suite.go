@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/settleonce/settleonce/receipt"
 )
@@ -38,12 +37,9 @@ type Subject[Tx any] struct {
 func TestStore[Tx any](t *testing.T, open func(testing.TB) Subject[Tx]) {
 	t.Helper()
 	for _, d := range demands[Tx]() {
-		t.Run(d.name, func(t *testing.T) { d.test(t, open, suitePatience) })
+		t.Run(d.name, func(t *testing.T) { d.test(t, open) })
 	}
 }
-
-// suitePatience is after how long a call counts as stuck.
-const suitePatience = 30 * time.Second
 
 // demand is one case of the suite.
 type demand[Tx any] struct {
@@ -53,7 +49,7 @@ type demand[Tx any] struct {
 	check    func(*trial[Tx])
 }
 
-func (d *demand[Tx]) test(tb testing.TB, open func(testing.TB) Subject[Tx], patience time.Duration) {
+func (d *demand[Tx]) test(tb testing.TB, open func(testing.TB) Subject[Tx]) {
 	tb.Helper()
 	tb.Cleanup(func() {
 		if tb.Failed() {
@@ -64,7 +60,7 @@ func (d *demand[Tx]) test(tb testing.TB, open func(testing.TB) Subject[Tx], pati
 	if subject.Store == nil || subject.Write == nil || subject.Written == nil || subject.Emitted == nil {
 		tb.Fatal("receipttest: Subject: every field must be set")
 	}
-	d.check(&trial[Tx]{TB: tb, Subject: subject, patience: patience})
+	d.check(&trial[Tx]{TB: tb, Subject: subject})
 }
 
 func demands[Tx any]() []demand[Tx] {

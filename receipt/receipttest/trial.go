@@ -17,17 +17,19 @@ import (
 // never held: what Begin returns is then the same however short it is.
 const shortWait = 250 * time.Millisecond
 
+// patience is after how long a call counts as stuck.
+const patience = 30 * time.Second
+
 // trial is one run of a demand against one subject. Its methods that return
 // no error fail the test instead.
 type trial[Tx any] struct {
 	testing.TB
 	Subject[Tx]
-	patience time.Duration
 }
 
 // patient returns a context that ends when a call counts as stuck.
 func (t *trial[Tx]) patient() context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), t.patience)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -86,7 +88,7 @@ func (t *trial[Tx]) tryBegin(claim receipt.Claim) (receipt.Session[Tx], error) {
 		return nil, err
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), t.patience)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		_ = session.Rollback(ctx) // After an end that the case itself saw it does nothing.
 	})
