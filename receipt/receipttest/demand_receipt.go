@@ -73,9 +73,6 @@ func (t *trial[Tx]) checkKept(what string, change func(*receipt.Receipt)) {
 	t.rollBack(session)
 	t.wantReceipt(what+": the claimed prior", claimed, &sent)
 	t.wantReceipt(what+": the newest prior", newest, &sent)
-	if claimed != nil && (claimed.Canonical == nil) != (sent.Canonical == nil) {
-		t.Errorf("%s: the canonical form is absent: %t; want %t", what, claimed.Canonical == nil, sent.Canonical == nil)
-	}
 }
 
 func checkNoSharedMemory[Tx any](t *trial[Tx]) {

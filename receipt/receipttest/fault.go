@@ -124,19 +124,20 @@ type faultQueue struct {
 	fired  map[Fault]int
 }
 
+// none is what head returns where the queue has nothing for the call.
+const none Fault = ""
+
 // head returns the fault that a call meets now, and leaves it in the queue.
 func (q *faultQueue) head(call point) Fault {
 	if len(q.queued) == 0 || q.queued[0].point() != call {
-		return NoFault
+		return none
 	}
 	return q.queued[0]
 }
 
-// fire takes the fault that head returned. The NoFault that stands for an
-// empty queue, or for one whose first fault is the other call's, is not there
-// to take.
+// fire takes the fault that head returned.
 func (q *faultQueue) fire(fault Fault) {
-	if len(q.queued) == 0 || q.queued[0] != fault {
+	if fault == none {
 		return
 	}
 	q.queued = q.queued[1:]

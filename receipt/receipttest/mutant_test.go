@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/settleonce/settleonce/outbox/event"
@@ -355,6 +356,7 @@ func waitMutants() []mutant {
 				if err != nil {
 					claim.LockTimeout = time.Hour
 					go func() { _, _ = b.store.Begin(context.WithoutCancel(ctx), claim) }()
+					synctest.Wait() // until it waits for the key
 				}
 				return opened, err
 			}
