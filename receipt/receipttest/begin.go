@@ -71,10 +71,10 @@ func (f *Fake[Tx]) arrive(claim *receipt.Claim) (arrival[Tx], error) {
 	var arrived arrival[Tx]
 	fault := f.faults.head(beginFault)
 	f.faults.fire(fault)
-	switch fault {
-	case FailBegin:
+	if fault == FailBegin {
 		return arrived, fmt.Errorf("receipttest: begin: %w", injected(fault))
-	case SlowLock:
+	}
+	if fault == SlowLock {
 		arrived.slow = f.healed
 	}
 	inDoubt := f.doubts[claim.Key]

@@ -129,7 +129,7 @@ func (t *trial[Tx]) wantNoWait(ctx context.Context, key receipt.Key) {
 	go func() {
 		session, err := t.Store.Begin(ctx, claim)
 		if err == nil {
-			err = errors.Join(errGotKey, session.Rollback(t.Context()))
+			err = errors.Join(errGotKey, session.Rollback(context.WithoutCancel(ctx)))
 		}
 		ended <- err
 	}()

@@ -35,7 +35,7 @@ func FailingCases[Tx any](t *testing.T, names []string, open func(testing.TB) Su
 		synctest.Test(t, func(t *testing.T) {
 			r := &recorder{TB: t}
 			r.run(func() { d.test(r, open) })
-			time.Sleep(afterEveryTimeout) // for what a broken store left waiting
+			time.Sleep(afterEveryTimeout) //nolint:forbidigo // The bubble's time: it passes when all that a broken store left has ended or waits.
 			if r.Failed() {
 				failing[d.name] = r.printed
 			}
@@ -51,7 +51,7 @@ type recorder struct {
 	failed   bool
 	printed  []string
 	cleanups []func()
-	ctx      context.Context
+	ctx      context.Context //nolint:containedctx // A testing.TB has one, which ends with the test.
 }
 
 // run does what a test's own goroutine does: f, then the cleanups.
