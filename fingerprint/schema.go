@@ -29,6 +29,13 @@ func (s Schema) String() string {
 	return s.Name + "/" + strconv.Itoa(s.Version)
 }
 
+// appendText appends what String returns.
+func (s Schema) appendText(buf []byte) []byte {
+	buf = append(buf, s.Name...)
+	buf = append(buf, '/')
+	return strconv.AppendInt(buf, int64(s.Version), 10)
+}
+
 // Validate reports the first rule that s breaks. errors.Is(err,
 // [ErrInvalidSchema]) is true for what it returns.
 func (s Schema) Validate() error {
