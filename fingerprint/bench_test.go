@@ -73,5 +73,7 @@ func BenchmarkOfJSON(b *testing.B) {
 	})
 }
 
-var _ = time.Now
-var _ = decimal.Zero
+var (
+	_ = time.Now
+	_ = decimal.Zero
+)

@@ -58,9 +58,6 @@ func (d *difference) at(step string, walk func() error) error {
 
 // values compares the next value of each form.
 func (d *difference) values() error {
-	if len(d.steps) > MaxDepth {
-		return invalidCanonical("is too deep")
-	}
 	a, err := d.a.next()
 	if err != nil {
 		return err
@@ -69,10 +66,14 @@ func (d *difference) values() error {
 	if err != nil {
 		return err
 	}
+	isArray, isObject := a.tag == tagArray, a.tag == tagObject
 	switch {
-	case a.tag == tagArray && b.tag == tagArray:
+	case a.tag != b.tag || !isArray && !isObject:
+	case len(d.steps) >= MaxDepth:
+		return invalidCanonical("is too deep")
+	case isArray:
 		return d.elements()
-	case a.tag == tagObject && b.tag == tagObject:
+	default:
 		return d.members()
 	}
 	if compareItems(a, b) != 0 {

@@ -27,14 +27,10 @@ func (t *jsonTree) size() int {
 	return node*(cap(t.nodes)+cap(t.open)) + cap(t.decoded)
 }
 
-// reset forgets the texts, but not the memory.
+// reset forgets the text, which is the caller's, but keeps the memory.
 func (t *jsonTree) reset() {
-	clear(t.nodes[:cap(t.nodes)])
-	clear(t.open[:cap(t.open)])
-	t.restart()
-}
-
-func (t *jsonTree) restart() {
+	clear(t.nodes)
+	clear(t.open)
 	t.nodes, t.open, t.decoded = t.nodes[:0], t.open[:0], t.decoded[:0]
 }
 
@@ -43,6 +39,7 @@ func (t *jsonTree) restart() {
 func (t *jsonTree) close(base int) (first, count int) {
 	first, count = len(t.nodes), len(t.open)-base
 	t.nodes = append(t.nodes, t.open[base:]...)
+	clear(t.open[base:])
 	t.open = t.open[:base]
 	return first, count
 }

@@ -15,7 +15,7 @@ func (w *writer) parse(text []byte, compare func(a, b []byte) int) (jsonNode, er
 	if len(text) > MaxSize {
 		return jsonNode{}, broken("is a JSON text of more than %d bytes", MaxSize)
 	}
-	w.tree.restart()
+	w.tree.reset()
 	p := jsonParser{w: w, text: text, compare: compare}
 	root, err := p.value()
 	if err != nil {

@@ -46,6 +46,7 @@ func (p *mapPlan) write(w *writer, v reflect.Value) error {
 		}
 	}
 	w.buf = append(w.buf, tagObjectEnd)
+	clear(w.entries[first:])
 	w.keys, w.entries = w.keys[:firstKey], w.entries[:first]
 	return nil
 }

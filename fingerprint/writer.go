@@ -50,11 +50,11 @@ func acquireWriter() *writer {
 // unusually large value. A writer whose call panicked is as good as any other,
 // because everything is reset here.
 func (w *writer) release() {
-	const most = 64 << 10
+	const most = 256 << 10
 	if cap(w.buf) > most || cap(w.keys) > most || w.tree.size() > most {
 		return
 	}
-	clear(w.entries[:cap(w.entries)])
+	clear(w.entries)
 	w.buf, w.keys, w.entries = w.buf[:0], w.keys[:0], w.entries[:0]
 	w.start, w.depth, w.steps = 0, 0, 0
 	w.instant, w.number = time.Time{}, decimal.Decimal{}
