@@ -4,9 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"testing"
-	"time"
-
-	"github.com/shopspring/decimal"
 
 	"github.com/settleonce/settleonce/fingerprint"
 )
@@ -72,8 +69,3 @@ func BenchmarkOfJSON(b *testing.B) {
 		}
 	})
 }
-
-var (
-	_ = time.Now
-	_ = decimal.Zero
-)

@@ -39,6 +39,9 @@ func TestDifferentEffectsHaveDifferentForms(t *testing.T) {
 		[][]int{{}, {}},
 		[][]int{{0}, {0}},
 		[]any{nil},
+		[]any{nil, []int{}},
+		[]any{[]int{}, []int(nil)},
+		[]any{map[string]int(nil), map[string]int{}},
 		[]any{[]any{nil}},
 		[]string{"a", "bc"},
 		[]string{"ab", "c"},
@@ -65,6 +68,8 @@ func TestDifferentEffectsHaveDifferentForms(t *testing.T) {
 		map[[1]byte]int{{'1'}: 1},
 		map[time.Time]int{time.Unix(1, 0): 1},
 		// Absent, null, zero and empty.
+		offWire{},
+		offWire{Hidden: "x"},
 		optional{},
 		optional{Note: &empty},
 		optional{List: []int{}},

@@ -78,7 +78,8 @@
 //
 // The bytes are durable: digests made from them are stored in receipts.
 //
-//	canonical = 0x01 value
+//	canonical = version value
+//	version   = 0x01
 //	value     = null | false | true | scalar | array | object
 //	null      = 'n'
 //	false     = 'f'

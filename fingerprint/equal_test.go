@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"math"
 	"math/big"
+	"net"
 	"net/netip"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -61,6 +63,10 @@ type (
 	renamed struct {
 		Other string `json:"elsewhere" fingerprint:"name"`
 	}
+	// offWire has a field that JSON leaves out, and that counts.
+	offWire struct {
+		Hidden string `json:"-"`
+	}
 	point   struct{ X, Y int }
 	ownZero struct{ Text string }
 	// base and its kin stand inside others.
@@ -86,11 +92,18 @@ type (
 	}
 	wrapped   struct{ decimal.Decimal }
 	unwrapped struct{ Decimal decimal.Decimal }
+	addressed struct {
+		netip.Addr
+		Port int
+	}
+	jsonList []int
 	// viaPointer has its method on the pointer.
 	viaPointer struct{ text string }
 	holder     struct{ Held viaPointer }
 	stringer   struct{ Held string }
 )
+
+func (l jsonList) MarshalJSON() ([]byte, error) { return []byte(strconv.Itoa(len(l))), nil }
 
 func (o ownZero) IsZero() bool { return o.Text == "none" }
 
@@ -134,6 +147,11 @@ func TestEqualEffectsHaveEqualForms(t *testing.T) {
 		"method on the pointer":       {holder{viaPointer{"ABC"}}, stringer{"abc"}},
 		"... when addressable":        {&holder{viaPointer{"ABC"}}, stringer{"abc"}},
 		"... in a map":                {map[string]viaPointer{"Held": {"ABC"}}, stringer{"abc"}},
+		"named for the wire alone":    {offWire{"x"}, map[string]string{"Hidden": "x"}},
+		"nil elements are null":       {make([]any, 7), []any{[]int(nil), map[string]int(nil), []byte(nil), json.RawMessage(nil), decimal.NullDecimal{}, net.IP(nil), jsonList(nil)}},
+		"JSON marshaler of a slice":   {jsonList{1, 2}, 2},
+		"valid NullDecimal":           {decimal.NewNullDecimal(decimal.New(150, -2)), decimal.New(15, -1)},
+		"embedded text marshaler":     {addressed{netip.MustParseAddr("::1"), 1}, map[string]any{"Addr": "::1", "Port": 1}},
 		"text marshaler":              {netip.MustParseAddr("2001:DB8::1"), "2001:db8::1"},
 		"text marshaler as key":       {map[netip.Addr]int{netip.MustParseAddr("::1"): 1}, map[string]int{"::1": 1}},
 		"array and slice":             {[2]int{1, 2}, []int{1, 2}},

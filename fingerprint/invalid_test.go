@@ -41,7 +41,7 @@ type (
 		A int `fingerprint:"a,omitempty"`
 	}
 	badTagText struct {
-		A int `json:"\xff"`
+		A int `fingerprint:"\xff"`
 	}
 	timed struct {
 		time.Time
@@ -261,12 +261,16 @@ func TestLimitsAreReached(t *testing.T) {
 	form(t, jsonText(`[1e1000000000000000,-1e-1000000000000000]`))
 	text := strings.Repeat(" ", fingerprint.MaxSize-1) + "1"
 	form(t, jsonText(text))
+	const frame = len("\x01b\x00\x00\x00\x00") // of bytes that take a length of four bytes
+	form(t, make([]byte, fingerprint.MaxSize-frame))
+	_, err := fingerprint.Canonical(make([]byte, fingerprint.MaxSize-frame+1))
+	checkValueError(t, err, "$", "makes the canonical form longer than 16777216 bytes")
 	nested := any(1)
 	for range fingerprint.MaxDepth / 2 { // each level is a slice and an interface
 		nested = []any{nested}
 	}
 	form(t, nested)
-	_, err := fingerprint.Canonical([]any{nested})
+	_, err = fingerprint.Canonical([]any{nested})
 	checkValueError(t, err, "$[0][0]", "more than 256 levels deep")
 }
 
@@ -278,7 +282,11 @@ func TestSharedPointersAreBounded(t *testing.T) {
 	for range 60 {
 		root = &node{root, root}
 	}
-	_, err := fingerprint.Of(sampleSchema, root)
+	_, size, err := fingerprint.Steps(root)
+	if err == nil || size > fingerprint.MaxSize+1000 {
+		t.Errorf("wrote %d bytes: %v", size, err)
+	}
+	_, err = fingerprint.Of(sampleSchema, root)
 	checkValueError(t, err, "$.Left", "makes the canonical form longer than 16777216 bytes")
 }
 

@@ -45,7 +45,7 @@ func sealNumber(buf []byte, start int, exponent int64) []byte {
 func sealLength(buf []byte, start int) []byte {
 	size := len(buf) - start
 	if size < 0x80 {
-		buf[start-1] = byte(size)
+		buf[start-1] = byte(size) //nolint:gosec // size is below 0x80.
 		return buf
 	}
 	var length [binary.MaxVarintLen64]byte
@@ -71,42 +71,26 @@ func appendDecimal(buf []byte, value decimal.Decimal) []byte {
 }
 
 // appendFloat appends the exact value of a finite double.
-func appendFloat(buf []byte, value float64) []byte {
+func appendFloat(buf []byte, value float64) ([]byte, error) {
 	const mantissaBits = 53
 	if value == 0 {
-		return appendInt(buf, 0) // −0 is 0
+		return appendInt(buf, 0), nil // −0 is 0
 	}
+	// The value is an odd mantissa times two to exponent.
 	fraction, exponent := math.Frexp(value)
 	mantissa := int64(math.Ldexp(fraction, mantissaBits))
-	exponent -= mantissaBits
-	//nolint:gosec // The trailing zeros of a negative number are its bits' too.
+	//nolint:gosec // A negative number has the trailing zeros of its magnitude.
 	shift := bits.TrailingZeros64(uint64(mantissa))
 	mantissa >>= shift
-	exponent += shift
+	exponent += shift - mantissaBits
 	if exponent >= 0 && exponent < 63-mantissaBits+shift {
-		return appendInt(buf, mantissa<<exponent)
+		return appendInt(buf, mantissa<<exponent), nil
 	}
-	return appendBinary(buf, value, exponent)
-}
-
-// appendBinary appends a double that is an odd integer times two to exponent,
-// in as many digits as that takes.
-func appendBinary(buf []byte, value float64, exponent int) []byte {
-	// An odd m below 2^53 has at most 16 digits, and neither 2^k nor 5^k adds
-	// more than k of them.
+	// An odd mantissa has at most 16 digits, and neither 2^k nor 5^k adds more
+	// than k of them.
+	var text [128]byte
 	digits := 17 + max(exponent, -exponent)
-	buf = append(buf, tagNumber, 0)
-	start := len(buf)
-	buf = strconv.AppendFloat(buf, value, 'e', digits, 64)
-	mark := start + bytes.IndexByte(buf[start:], 'e')
-	point := start + bytes.IndexByte(buf[start:mark], '.')
-	ten, err := strconv.ParseInt(string(buf[mark+1:]), 10, 64)
-	if err != nil {
-		panic("fingerprint: strconv wrote a float without an exponent") // impossible
-	}
-	fractionDigits := int64(mark - point - 1)
-	buf = append(buf[:point], buf[point+1:mark]...)
-	return sealNumber(buf, start, ten-fractionDigits)
+	return appendNumberText(buf, strconv.AppendFloat(text[:0], value, 'e', digits, 64))
 }
 
 // appendNumberText appends the value of a number in JSON's syntax.

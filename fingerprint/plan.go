@@ -24,7 +24,7 @@ var plans sync.Map // reflect.Type → plan
 
 func planOf(t reflect.Type) plan {
 	if found, ok := plans.Load(t); ok {
-		return found.(plan) //nolint:forcetypeassert // Nothing else is stored.
+		return found.(plan)
 	}
 	making := planner{made: map[reflect.Type]plan{}}
 	made := making.of(t)
@@ -159,8 +159,10 @@ func kindPlan(t reflect.Type) plan {
 		if t.Elem().Kind() == reflect.Uint8 && methodPlan(t.Elem()) == nil {
 			return bytesPlan{}
 		}
+		return nil
+	default:
+		return nil
 	}
-	return nil
 }
 
 // refusedPlan is that of a type whose values have no canonical form.

@@ -43,13 +43,13 @@ func (uintPlan) write(w *writer, v reflect.Value) error {
 	return nil
 }
 
-func (floatPlan) write(w *writer, v reflect.Value) error {
+func (floatPlan) write(w *writer, v reflect.Value) (err error) {
 	value := v.Float()
 	if math.IsNaN(value) || math.IsInf(value, 0) {
 		return broken("must be a finite number")
 	}
-	w.buf = appendFloat(w.buf, value)
-	return nil
+	w.buf, err = appendFloat(w.buf, value)
+	return err
 }
 
 func (textPlan) write(w *writer, v reflect.Value) error { return w.text(v.String()) }

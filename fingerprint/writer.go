@@ -42,7 +42,6 @@ var writers = sync.Pool{New: func() any {
 }}
 
 func acquireWriter() *writer {
-	//nolint:forcetypeassert // New makes nothing else.
 	return writers.Get().(*writer)
 }
 
