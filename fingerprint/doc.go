@@ -25,13 +25,13 @@
 // channels, functions, complex numbers and addresses, unexported fields, and
 // fields that share a name; of JSON, syntax errors, duplicate members,
 // unpaired surrogates, text that is not UTF-8, and anything behind the value.
-// Of both: more than [MaxDepth] levels, which a cycle has too, and a canonical
-// form longer than [MaxSize].
+// Of both: more than [MaxDepth] levels, which a cycle has too, an exponent of
+// ten beyond [MaxExponent], and a canonical form longer than [MaxSize].
 //
 // # Go values
 //
-// Every field counts, whatever its json tag says, unless it is tagged
-// `fingerprint:"-"`. Its name is the one in its fingerprint tag, else the one
+// Every field counts, even one that its json tag keeps off the wire, unless it
+// is tagged `fingerprint:"-"`. Its name is the one in its fingerprint tag, else the one
 // in its json tag, else its Go name: the name on the wire is a promise
 // already, and renaming a Go field should not turn retries into conflicts.
 //

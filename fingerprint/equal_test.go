@@ -75,6 +75,15 @@ type (
 		base
 		Name string `json:"name"`
 	}
+	richBase struct {
+		At    time.Time       `json:"at"`
+		Stake decimal.Decimal `json:"stake"`
+		Pairs map[string]any  `json:"pairs"`
+		Held  viaPointer      `json:"held"`
+	}
+	richEmbedder struct {
+		richBase
+	}
 	pointerEmbedder struct {
 		*base
 		Name string `json:"name"`
@@ -118,30 +127,34 @@ func TestEqualEffectsHaveEqualForms(t *testing.T) {
 	now := time.Now()
 	huge, _ := new(big.Int).SetString("123456789012345678901234567890", 10)
 	for name, pair := range map[string][2]any{
-		"decimal places":              {decimal.RequireFromString("1.50"), decimal.RequireFromString("1.5")},
-		"decimal exponents":           {decimal.New(15, 4), decimal.New(150000, 0)},
-		"decimal zeros":               {decimal.New(0, 7), decimal.Decimal{}},
-		"decimal and big int":         {decimal.NewFromBigInt(huge, 0), huge},
-		"zones":                       {instant, instant.In(berlin)},
-		"monotonic reading":           {now, now.Round(0)},
-		"integer sizes":               {int8(7), uint64(7)},
-		"integral float":              {float64(1 << 60), 1 << 60},
-		"fractional float":            {-0.375, decimal.RequireFromString("-0.375")},
-		"negative zero":               {math.Copysign(0, -1), 0},
-		"json.Number":                 {json.Number("1.500e1"), 15},
-		"raw JSON":                    {json.RawMessage(` {"b":1,"a":"\u0041"} `), map[string]any{"a": "A", "b": 1}},
-		"pointer":                     {&one, 1},
-		"pointer to pointer":          {&[]*int{&one}[0], 1},
-		"nil pointer":                 {(*int)(nil), nil},
-		"struct and map":              {named{"x"}, map[string]string{"name": "x"}},
-		"fingerprint tag wins":        {renamed{"x"}, named{"x"}},
-		"nil optionals are absent":    {optional{Name: "x"}, named{"x"}},
-		"nil behind a pointer":        {optional{Name: "x", Deep: &pointerToNil, Any: pointerToNil}, named{"x"}},
-		"omitzero":                    {omitting{Name: "x"}, map[string]any{"name": "x", "own": map[string]string{"Text": ""}}},
-		"omitzero by IsZero":          {omitting{Name: "x", Stake: decimal.New(0, 3), At: time.Time{}.In(berlin), Own: ownZero{"none"}}, named{"x"}},
-		"excluded fields":             {excluding{Name: "x", Trace: "t", hidden: 1}, named{"x"}},
-		"embedded":                    {embedder{base{7}, "x"}, flat{"x", 7}},
-		"embedded pointer":            {pointerEmbedder{&base{7}, "x"}, flat{"x", 7}},
+		"decimal places":           {decimal.RequireFromString("1.50"), decimal.RequireFromString("1.5")},
+		"decimal exponents":        {decimal.New(15, 4), decimal.New(150000, 0)},
+		"decimal zeros":            {decimal.New(0, 7), decimal.Decimal{}},
+		"decimal and big int":      {decimal.NewFromBigInt(huge, 0), huge},
+		"zones":                    {instant, instant.In(berlin)},
+		"monotonic reading":        {now, now.Round(0)},
+		"integer sizes":            {int8(7), uint64(7)},
+		"integral float":           {float64(1 << 60), 1 << 60},
+		"fractional float":         {-0.375, decimal.RequireFromString("-0.375")},
+		"negative zero":            {math.Copysign(0, -1), 0},
+		"json.Number":              {json.Number("1.500e1"), 15},
+		"raw JSON":                 {json.RawMessage(` {"b":1,"a":"\u0041"} `), map[string]any{"a": "A", "b": 1}},
+		"pointer":                  {&one, 1},
+		"pointer to pointer":       {&[]*int{&one}[0], 1},
+		"nil pointer":              {(*int)(nil), nil},
+		"struct and map":           {named{"x"}, map[string]string{"name": "x"}},
+		"fingerprint tag wins":     {renamed{"x"}, named{"x"}},
+		"nil optionals are absent": {optional{Name: "x"}, named{"x"}},
+		"nil behind a pointer":     {optional{Name: "x", Deep: &pointerToNil, Any: pointerToNil}, named{"x"}},
+		"omitzero":                 {omitting{Name: "x"}, map[string]any{"name": "x", "own": map[string]string{"Text": ""}}},
+		"omitzero by IsZero":       {omitting{Name: "x", Stake: decimal.New(0, 3), At: time.Time{}.In(berlin), Own: ownZero{"none"}}, named{"x"}},
+		"excluded fields":          {excluding{Name: "x", Trace: "t", hidden: 1}, named{"x"}},
+		"embedded":                 {embedder{base{7}, "x"}, flat{"x", 7}},
+		"embedded pointer":         {pointerEmbedder{&base{7}, "x"}, flat{"x", 7}},
+		"embedded, all kinds": {
+			richEmbedder{richBase{instant, decimal.New(1, 0), map[string]any{"a": 1}, viaPointer{"H"}}},
+			map[string]any{"at": instant, "stake": 1, "pairs": map[string]int{"a": 1}, "held": "h"},
+		},
 		"embedded nil pointer":        {pointerEmbedder{nil, "x"}, named{"x"}},
 		"embedded type with a method": {wrapped{decimal.New(5, 0)}, unwrapped{decimal.New(5, 0)}},
 		"method on the pointer":       {holder{viaPointer{"ABC"}}, stringer{"abc"}},

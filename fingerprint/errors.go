@@ -25,7 +25,8 @@ type ValueError struct {
 	// Path leads to the place, as in $.legs[2].odds; $ is the whole value.
 	// Long names and long paths are cut, and end in "…".
 	Path string
-	// Rule is the rule that the place breaks. It holds nothing of the value.
+	// Rule is the rule that the place breaks. It holds nothing of the value,
+	// except for what an error of the value's own method says.
 	Rule string
 
 	cause error

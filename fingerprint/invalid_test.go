@@ -277,13 +277,16 @@ func TestLimitsAreReached(t *testing.T) {
 // Shared pointers without a cycle would take longer than anyone waits.
 func TestSharedPointersAreBounded(t *testing.T) {
 	t.Parallel()
-	type node struct{ Left, Right *node }
-	root := &node{}
+	type node struct {
+		Left, Right *node
+		Text        string
+	}
+	root := &node{Text: strings.Repeat("x", 1<<16)}
 	for range 60 {
-		root = &node{root, root}
+		root = &node{Left: root, Right: root}
 	}
 	_, size, err := fingerprint.Steps(root)
-	if err == nil || size > fingerprint.MaxSize+1000 {
+	if err == nil || size > fingerprint.MaxSize+1<<17 {
 		t.Errorf("wrote %d bytes: %v", size, err)
 	}
 	_, err = fingerprint.Of(sampleSchema, root)
