@@ -53,7 +53,7 @@ func (m *planner) of(t reflect.Type) plan {
 	case reflect.Struct:
 		p := new(structPlan)
 		m.made[t] = p
-		p.fields, p.fault = m.fieldsOf(t)
+		p.fields, p.wrong = m.fieldsOf(t)
 		return p
 	case reflect.Map:
 		p := &mapPlan{values: reflect.SliceOf(t.Elem())}

@@ -13,18 +13,18 @@ import (
 // structPlan writes a struct, or reports what is wrong with its type.
 type structPlan struct {
 	fields []field // in the canonical order of their names
-	fault  error   // a *fault, copied for each use
+	wrong  error   // what is wrong with the type; nil: nothing
 }
 
 // field is one counted field of a struct or of a struct embedded in it.
 type field struct {
-	name  string
-	key   []byte // the name as a whole canonical key
-	place []int  // the way to it, as for reflect.Value.FieldByIndex
-	plan  plan
-	mayBe bool                              // absent where it is nil
-	zero  func(*writer, reflect.Value) bool // nil: zero counts too
-	from  string                            // the field in Go, for errors
+	name     string
+	key      []byte // the name as a whole canonical key
+	place    []int  // the way to it, as for reflect.Value.FieldByIndex
+	plan     plan
+	optional bool                              // absent where it is nil
+	zero     func(*writer, reflect.Value) bool // nil: zero counts too
+	from     string                            // the field in Go, for errors
 }
 
 func (p *structPlan) write(w *writer, v reflect.Value) error {
@@ -32,8 +32,8 @@ func (p *structPlan) write(w *writer, v reflect.Value) error {
 		return err
 	}
 	defer w.leave()
-	if p.fault != nil {
-		return broken("%v", p.fault)
+	if p.wrong != nil {
+		return broken("%v", p.wrong)
 	}
 	w.buf = append(w.buf, tagObject)
 	for i := range p.fields {
@@ -49,7 +49,7 @@ func (p *structPlan) write(w *writer, v reflect.Value) error {
 func (f *field) write(w *writer, outer reflect.Value) error {
 	v, present := f.find(outer)
 	switch {
-	case !present, f.mayBe && isAbsent(v), f.zero != nil && f.zero(w, v):
+	case !present, f.optional && isAbsent(v), f.zero != nil && f.zero(w, v):
 		return nil
 	}
 	w.buf = append(w.buf, f.key...)
@@ -116,19 +116,20 @@ func (m *planner) flatten(t reflect.Type, place []int, outer []reflect.Type) ([]
 		if !declared.IsExported() {
 			return nil, fmt.Errorf(`has an unexported field, %s: export it, or exclude it by the tag fingerprint:"-"`, declared.Name)
 		}
-		fields = append(fields, m.field(declared, tag, here))
+		fields = append(fields, m.field(t, declared, tag, here))
 	}
 	return fields, nil
 }
 
-func (m *planner) field(declared reflect.StructField, tag fieldTag, place []int) field {
+// field returns the field of struct type outer to which place leads.
+func (m *planner) field(outer reflect.Type, declared reflect.StructField, tag fieldTag, place []int) field {
 	f := field{
-		name:  tag.name,
-		key:   appendScalar(nil, tagText, tag.name),
-		place: place,
-		plan:  m.of(declared.Type),
-		mayBe: canBeAbsent(declared.Type),
-		from:  declared.Name,
+		name:     tag.name,
+		key:      appendScalar(nil, tagText, tag.name),
+		place:    place,
+		plan:     m.of(declared.Type),
+		optional: canBeAbsent(declared.Type),
+		from:     outer.String() + "." + declared.Name,
 	}
 	if tag.omitZero {
 		f.zero = zeroTest(declared.Type)
