@@ -12,6 +12,9 @@ import (
 // MaxOutcome is the greatest length of an outcome in bytes.
 const MaxOutcome = 1 << 20
 
+// MaxCanonical is the greatest length of a stored canonical form in bytes.
+const MaxCanonical = 1 << 20
+
 // MaxKind is the greatest length of a [Kind] in bytes.
 const MaxKind = 64
 
@@ -54,8 +57,8 @@ type Receipt struct {
 	// has at most [MaxOutcome] bytes.
 	Value []byte
 	// Canonical is the canonical form that was fingerprinted, where the
-	// runner's Config stores it, so that a conflict can name the fields that
-	// differ. Nil: it was not stored.
+	// request carried it, so that a conflict can name the fields that
+	// differ. It has at most [MaxCanonical] bytes. Nil: it was not stored.
 	Canonical []byte
 	// OrderingKey is the ordering key of the request's effects; empty: the
 	// key itself orders.
@@ -90,6 +93,9 @@ func (r *Receipt) Validate() error {
 	}
 	if len(r.Value) > MaxOutcome {
 		check("value", fmt.Errorf("must have at most %d bytes, has %d", MaxOutcome, len(r.Value)))
+	}
+	if len(r.Canonical) > MaxCanonical {
+		check("canonical form", fmt.Errorf("must have at most %d bytes, has %d", MaxCanonical, len(r.Canonical)))
 	}
 	if len(r.OrderingKey) > event.MaxOrderingKey {
 		check("ordering key", fmt.Errorf("must have at most %d bytes, has %d", event.MaxOrderingKey, len(r.OrderingKey)))

@@ -24,9 +24,15 @@ type Request struct {
 	// Fingerprint is the receiver's own digest of everything that changes
 	// the effect.
 	Fingerprint fingerprint.Digest
-	// Under recomputes the fingerprint under the schema of an older receipt.
-	// Nil: a receipt under another schema is [receipt.ErrSchemaVersion].
+	// Under recomputes the fingerprint under the schema of an older receipt;
+	// [fingerprint.Under] makes one. Nil, or an error of it: a receipt under
+	// another schema is [receipt.ErrSchemaVersion].
 	Under func(fingerprint.Schema) (fingerprint.Digest, error)
+	// Canonical is the canonical form that Fingerprint is the digest of, as
+	// [fingerprint.Canonical] returns it. It is stored with the receipt, so
+	// that a conflict can name the fields that differ. It has at most
+	// [receipt.MaxCanonical] bytes. Nil stores none.
+	Canonical []byte
 	// OrderingKey is stored with the receipt. Empty: the key itself orders.
 	OrderingKey string
 }
@@ -45,6 +51,7 @@ func (q *Request) engine() once.Request {
 		Key:         q.Key,
 		Kind:        q.Kind,
 		Fingerprint: q.Fingerprint,
+		Canonical:   q.Canonical,
 		Under:       q.Under,
 		OrderingKey: q.OrderingKey,
 	}

@@ -82,6 +82,40 @@ func TestConflictChangesNothing(t *testing.T) {
 	}
 }
 
+func TestConflictNamesTheFields(t *testing.T) {
+	t.Parallel()
+	type result struct{ Room, Winner string }
+	schema := fingerprint.Schema{Name: "match.result", Version: 1}
+	requestOf := func(content result) settle.Request {
+		q := request()
+		var err error
+		if q.Canonical, err = fingerprint.Canonical(content); err != nil {
+			t.Fatal(err)
+		}
+		if q.Fingerprint, err = fingerprint.Of(schema, content); err != nil {
+			t.Fatal(err)
+		}
+		return q
+	}
+	b := newBench(t, nil)
+	if _, err := settle.Do(t.Context(), b.runner, requestOf(result{"7", "alice"}), b.win); err != nil {
+		t.Fatal(err)
+	}
+	_, err := settle.Do(t.Context(), b.runner, requestOf(result{"7", "bob"}), b.win)
+	var conflict *receipt.ConflictError
+	if !errors.As(err, &conflict) {
+		t.Fatalf("err = %v, want a ConflictError", err)
+	}
+	if diff := cmp.Diff([]string{"$.Winner"}, conflict.Paths); diff != "" {
+		t.Errorf("paths (-want +got):\n%s", diff)
+	}
+	foreign := requestOf(result{"7", "alice"})
+	foreign.Canonical = []byte("another form")
+	if _, err := settle.Do(t.Context(), b.runner, foreign, b.win); err == nil || !strings.Contains(err.Error(), "Canonical") {
+		t.Errorf("err = %v, want one that names Canonical", err)
+	}
+}
+
 func TestReceiptUnderAnotherSchemaVersion(t *testing.T) {
 	t.Parallel()
 	errUnknown := errors.New("not a version of mine")

@@ -40,15 +40,27 @@ func newRunner(memory *receipttest.Memory[int]) (*settle.Runner[Ratings], error)
 	})
 }
 
+// Match is what changes the effect, and so what is fingerprinted.
+type Match struct {
+	Room   string
+	Winner string
+}
+
 func matchRequest(winner string) settle.Request {
-	sum, err := fingerprint.Parse(fmt.Sprintf("match.result/1:%064x", len(winner)))
+	match := Match{Room: "0199", Winner: winner}
+	sum, err := fingerprint.Of(fingerprint.Schema{Name: "match.result", Version: 1}, match)
+	if err != nil {
+		panic(err)
+	}
+	canonical, err := fingerprint.Canonical(match)
 	if err != nil {
 		panic(err)
 	}
 	return settle.Request{
-		Key:         receipt.Key{Tenant: "game", Scope: "match", Operation: "settle", ID: "0199"},
+		Key:         receipt.Key{Tenant: "game", Scope: "match", Operation: "settle", ID: match.Room},
 		Kind:        settle.Settled,
 		Fingerprint: sum,
+		Canonical:   canonical, // optional: lets a conflict name the fields
 	}
 }
 
@@ -92,11 +104,13 @@ func ExampleDo_conflict() {
 			func(_ context.Context, a *settle.Attempt[Ratings]) (struct{}, error) {
 				return struct{}{}, a.Tx().SetRating(winner, 16)
 			})
-		fmt.Println(winner, "conflict:", errors.Is(err, receipt.ErrFingerprintMismatch))
+		var conflict *receipt.ConflictError
+		if errors.As(err, &conflict) {
+			fmt.Println(winner, "conflicts in", conflict.Paths)
+		}
 	}
 	// Output:
-	// alice conflict: false
-	// bob conflict: true
+	// bob conflicts in [$.Winner]
 }
 
 // A fact that will never be settled is refused, which leaves no receipt.

@@ -3,8 +3,6 @@ package settle_test
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -89,14 +87,13 @@ func request() settle.Request {
 	return settle.Request{Key: key(), Kind: settle.Settled, Fingerprint: digest(1, "a")}
 }
 
-// digest returns a digest of content under version of the tests' schema.
+// digest returns the digest of content under version of the tests' schema.
 func digest(version int, content string) fingerprint.Digest {
-	sum := strings.Repeat(fmt.Sprintf("%02x", content[0]), 32)
-	parsed, err := fingerprint.Parse(fmt.Sprintf("match.result/%d:%s", version, sum))
+	sum, err := fingerprint.Of(fingerprint.Schema{Name: "match.result", Version: version}, content)
 	if err != nil {
 		panic(err)
 	}
-	return parsed
+	return sum
 }
 
 func settledEvent(player string) event.Event {

@@ -35,6 +35,8 @@ func (q *Request) Validate() error {
 	}
 	if q.Fingerprint.IsZero() {
 		broken = append(broken, errors.New("Fingerprint must be set"))
+	} else if err := q.checkCanonical(); err != nil {
+		broken = append(broken, err)
 	}
 	if err := event.ValidateOrderingKey(q.OrderingKey); err != nil {
 		broken = append(broken, fmt.Errorf("OrderingKey: %w", err))
@@ -85,4 +87,34 @@ func (q *Request) digestUnder(schema fingerprint.Schema) (fingerprint.Digest, er
 	return digest, nil
 }
 
-func (q *Request) differingPaths(*receipt.Receipt) []string { return nil }
+// differingPaths names the fields that differ, where both canonical forms are
+// at hand.
+func (q *Request) differingPaths(stored *receipt.Receipt) []string {
+	if stored.Canonical == nil || q.Canonical == nil || stored.Fingerprint.Schema() != q.Fingerprint.Schema() {
+		return nil
+	}
+	paths, err := fingerprint.Diff(stored.Canonical, q.Canonical)
+	if err != nil {
+		return nil // The conflict stands without them.
+	}
+	return paths
+}
+
+// checkCanonical makes sure that what is stored beside a fingerprint is what
+// was fingerprinted.
+func (q *Request) checkCanonical() error {
+	if q.Canonical == nil {
+		return nil
+	}
+	if len(q.Canonical) > receipt.MaxCanonical {
+		return fmt.Errorf("Canonical must have at most %d bytes, has %d", receipt.MaxCanonical, len(q.Canonical))
+	}
+	digest, err := fingerprint.OfCanonical(q.Fingerprint.Schema(), q.Canonical)
+	if err != nil {
+		return fmt.Errorf("Canonical: %w", err)
+	}
+	if !digest.Equal(q.Fingerprint) {
+		return errors.New("Canonical must be the form that Fingerprint is the digest of")
+	}
+	return nil
+}
