@@ -22,7 +22,7 @@ type Attempt[Tx any] struct {
 	number int
 	logger *slog.Logger
 
-	mu     sync.Mutex
+	mu      sync.Mutex
 	over    bool
 	events  []event.Event
 	hooks   []func(context.Context)
