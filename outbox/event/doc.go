@@ -11,7 +11,12 @@
 //	partitionkey                               OrderingKey (CloudEvents' Partitioning extension)
 //	fingerprint                                Fingerprint, as "schema/version:sum"
 //
-// Reading is strict: duplicate members, unknown attributes of a type that an
-// extension cannot have, and text behind the object are errors. Data of a JSON
-// media type keeps its meaning but not its white space.
+// Reading is strict: duplicate members, attributes of a type that an extension
+// cannot have, present but empty attributes, text that is not UTF-8 or has an
+// unpaired surrogate, and text behind the object are errors. A null attribute
+// is an absent one, but null data is data.
+//
+// Data of a JSON media type stands in the member data; it keeps its meaning
+// but not its white space. Other data is written as data_base64, and keeps
+// every byte; it is also read from a string in the member data, as UTF-8.
 package event

@@ -1,10 +1,8 @@
 package event
 
 import (
-	"encoding/json"
+	"log/slog"
 	"maps"
-	"math"
-	"net/url"
 	"slices"
 	"time"
 
@@ -20,6 +18,9 @@ const (
 	// MaxExtensions is the greatest number of extension attributes beside
 	// the ones that this package maps itself.
 	MaxExtensions = 32
+	// MaxExtensionName is the greatest length in bytes of an extension
+	// attribute's name. CloudEvents advises 20 and sets no limit.
+	MaxExtensionName = 64
 )
 
 // Names of the extension attributes that carry an event's typed fields.
@@ -47,7 +48,8 @@ type Event struct {
 	Type string
 	// Subject is optional: what the fact is about, within the source.
 	Subject string
-	// Time is optional: when the fact came to be, by the sender's clock.
+	// Time is optional: when the fact came to be, by the sender's clock. Its
+	// zone offset must be whole minutes, since RFC 3339 can write no other.
 	// The zero Time is absent.
 	Time time.Time
 	// DataSchema is optional: a URI of the schema that Data follows.
@@ -56,7 +58,8 @@ type Event struct {
 	// application/json.
 	DataContentType string
 	// Data is the fact itself. Under a JSON media type it must be one valid
-	// JSON text, whose white space may change on the way. Nil is absent.
+	// JSON text in UTF-8 without unpaired surrogates, and its white space may
+	// change on the way. Nil is absent.
 	Data []byte
 
 	// Key is the idempotency key of the effect that the event asks for or
@@ -85,124 +88,22 @@ func (e *Event) Ordering() string {
 	return e.Key.String()
 }
 
+// LogValue returns what identifies the event, and neither its data nor its
+// extensions, so that no log ever holds a payload.
+func (e Event) LogValue() slog.Value {
+	return slog.GroupValue(
+		slog.String("id", e.ID),
+		slog.String("source", e.Source),
+		slog.String("type", e.Type),
+		slog.Any("key", e.Key),
+		slog.String("fingerprint", e.Fingerprint.String()),
+	)
+}
+
 // Clone returns a copy that shares no memory with e.
 func (e *Event) Clone() Event {
 	clone := *e
 	clone.Data = slices.Clone(e.Data)
 	clone.Extensions = maps.Clone(e.Extensions)
 	return clone
-}
-
-// Validate reports every field that breaks a rule, all at once. errors.Is(err,
-// [ErrInvalid]) is true for what it returns, and errors.As finds an
-// [*InvalidError].
-func (e *Event) Validate() error {
-	var found violations
-	checkRequired(&found, "id", e.ID, MaxText)
-	checkRequired(&found, "source", e.Source, MaxText)
-	checkURI(&found, "source", e.Source, false)
-	checkRequired(&found, "type", e.Type, MaxText)
-	checkText(&found, "subject", e.Subject, MaxText)
-	checkText(&found, "dataschema", e.DataSchema, MaxText)
-	checkURI(&found, "dataschema", e.DataSchema, true)
-	e.checkTime(&found)
-	e.checkData(&found)
-	e.Key.check(&found, "key.")
-	checkText(&found, "orderingkey", e.OrderingKey, MaxOrderingKey)
-	if e.Fingerprint.IsZero() {
-		found.add("fingerprint", "must be set")
-	}
-	e.checkExtensions(&found)
-	return found.err()
-}
-
-// ValidateOrderingKey reports the rules that an ordering key breaks. The empty
-// one is valid: the key itself orders.
-func ValidateOrderingKey(orderingKey string) error {
-	var found violations
-	checkText(&found, "orderingkey", orderingKey, MaxOrderingKey)
-	return found.err()
-}
-
-func checkURI(found *violations, field, text string, absolute bool) {
-	if text == "" {
-		return
-	}
-	parsed, err := url.Parse(text)
-	switch {
-	case err != nil:
-		found.add(field, "must be a URI reference (RFC 3986)")
-	case absolute && !parsed.IsAbs():
-		found.add(field, "must be an absolute URI (RFC 3986)")
-	}
-}
-
-func (e *Event) checkTime(found *violations) {
-	if e.Time.IsZero() {
-		return
-	}
-	if _, err := e.Time.MarshalText(); err != nil {
-		found.add("time", "must have a form in RFC 3339 (year 0 to 9999)")
-	}
-}
-
-func (e *Event) checkData(found *violations) {
-	checkText(found, "datacontenttype", e.DataContentType, MaxText)
-	isJSON, err := jsonMediaType(e.DataContentType)
-	if err != nil {
-		found.add("datacontenttype", "must be a media type (RFC 2046)")
-		return
-	}
-	if isJSON && e.Data != nil && !json.Valid(e.Data) {
-		found.add("data", "must be one valid JSON text under a JSON media type")
-	}
-}
-
-func (e *Event) checkExtensions(found *violations) {
-	if len(e.Extensions) > MaxExtensions {
-		found.add("extensions", "must be at most %d, are %d", MaxExtensions, len(e.Extensions))
-		return
-	}
-	for _, name := range slices.Sorted(maps.Keys(e.Extensions)) {
-		checkExtension(found, name, e.Extensions[name])
-	}
-}
-
-func checkExtension(found *violations, name string, value any) {
-	field := "extensions." + name
-	if !extensionName(name) {
-		found.add("extensions", "name %q must have 1 to 20 characters of a-z and 0-9", name)
-		return
-	}
-	if reserved(name) {
-		found.add(field, "is a name that the envelope itself uses")
-	}
-	switch value := value.(type) {
-	case string:
-		checkText(found, field, value, MaxText)
-	case bool, int32:
-	default:
-		found.add(field, "must be a string, a bool or an int32, is %T", value)
-	}
-}
-
-func extensionName(name string) bool {
-	if name == "" || len(name) > 20 {
-		return false
-	}
-	for _, r := range name {
-		if (r < 'a' || r > 'z') && (r < '0' || r > '9') {
-			return false
-		}
-	}
-	return true
-}
-
-// integer reports whether a JSON number is a CloudEvents Integer.
-func integer(number json.Number) (int32, bool) {
-	value, err := number.Int64()
-	if err != nil || value < math.MinInt32 || value > math.MaxInt32 {
-		return 0, false
-	}
-	return int32(value), true
 }

@@ -3,6 +3,7 @@ package event
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -13,11 +14,11 @@ var ErrInvalid = errors.New("event: invalid")
 // InvalidError names every field that breaks a rule. errors.Is(err,
 // [ErrInvalid]) is true for it.
 type InvalidError struct {
-	// Fields has one entry a broken rule, in the order of the fields.
+	// Fields has one entry a wrong field, with the first rule that it breaks.
 	Fields []FieldError
 }
 
-// FieldError is one broken rule.
+// FieldError is one wrong field.
 type FieldError struct {
 	Field string // such as "key.tenant"
 	Rule  string // such as "must not be empty"
@@ -35,16 +36,24 @@ func (e *InvalidError) Error() string {
 // Unwrap returns [ErrInvalid].
 func (e *InvalidError) Unwrap() error { return ErrInvalid }
 
-// violations gathers broken rules.
+// violations gathers wrong fields.
 type violations []FieldError
 
+// add notes a field with the rule that it breaks, unless it is noted already.
 func (v *violations) add(field, format string, args ...any) {
+	if v.has(field) {
+		return
+	}
 	*v = append(*v, FieldError{Field: field, Rule: fmt.Sprintf(format, args...)})
 }
 
-func (v violations) err() error {
-	if len(v) == 0 {
+func (v *violations) has(field string) bool {
+	return slices.ContainsFunc(*v, func(wrong FieldError) bool { return wrong.Field == field })
+}
+
+func (v *violations) err() error {
+	if len(*v) == 0 {
 		return nil
 	}
-	return &InvalidError{Fields: v}
+	return &InvalidError{Fields: *v}
 }

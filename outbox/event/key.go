@@ -95,8 +95,10 @@ func (k Key) AppendBinary(b []byte) ([]byte, error) {
 	return b, nil
 }
 
-// String returns the four parts, each percent-encoded, joined by slashes. It
-// is for people: logs, errors, tables.
+// String returns the four parts, each percent-encoded, joined by slashes, such
+// as "shop/match/settle/0199…". Two keys have the same text only if they are
+// equal. It is for people, and the default ordering key; there is no way back
+// from it, so nothing needs to parse it.
 func (k Key) String() string {
 	return strings.Join([]string{
 		url.PathEscape(k.Tenant), url.PathEscape(k.Scope), url.PathEscape(k.Operation), url.PathEscape(k.ID),
