@@ -8,15 +8,24 @@ import (
 )
 
 // NewID returns a new UUIDv7 (RFC 9562) in its text form: 48 bits of
-// milliseconds, then 74 random bits. It is what keys should use for their id,
-// since it is never given twice, on whatever machine and after whatever loss
-// of state.
+// milliseconds, then 74 random bits. It is what keys should use for their id:
+// two are never expected to be equal, on whatever machines, whatever their
+// clocks say and after whatever loss of state. Ids made within one millisecond
+// are in no particular order.
+//
+// Safe for concurrent use.
 func NewID() string {
 	var id [16]byte
 	rand.Read(id[:]) // never fails, see crypto/rand.Read
-	var millis [8]byte
-	binary.BigEndian.PutUint64(millis[:], uint64(time.Now().UnixMilli()))
-	copy(id[:6], millis[2:])
+	return formatID(time.Now().UnixMilli(), id)
+}
+
+// formatID puts the time and the marks of a UUIDv7 over random bits: RFC 9562,
+// section 5.7.
+func formatID(millis int64, id [16]byte) string {
+	var clock [8]byte
+	binary.BigEndian.PutUint64(clock[:], uint64(millis))
+	copy(id[:6], clock[2:])
 	id[6] = id[6]&0x0f | 0x70 // version 7
 	id[8] = id[8]&0x3f | 0x80 // variant of RFC 9562
 	digits := hex.EncodeToString(id[:])

@@ -7,7 +7,7 @@ import "context"
 // callback then runs on PostgreSQL in production and on a fake in tests.
 //
 // repo is called once a transaction, before the callback; it must do nothing
-// but wrap.
+// but wrap. Where it panics the transaction is rolled back.
 func Map[Tx, Repo any](store Store[Tx], repo func(Tx) Repo) Store[Repo] {
 	return mappedStore[Tx, Repo]{store, repo}
 }
@@ -28,7 +28,15 @@ func (s mappedStore[Tx, Repo]) Begin(ctx context.Context, claim Claim) (Session[
 	if err != nil {
 		return nil, err
 	}
-	return &mappedSession[Tx, Repo]{session, s.repo(session.Tx())}, nil
+	wrapped := false
+	defer func() {
+		if !wrapped { // repo panicked: nothing may stay open and hold the key.
+			_ = session.Rollback(context.WithoutCancel(ctx))
+		}
+	}()
+	mapped := &mappedSession[Tx, Repo]{session, s.repo(session.Tx())}
+	wrapped = true
+	return mapped, nil
 }
 
 type mappedSession[Tx, Repo any] struct {

@@ -1,8 +1,11 @@
 package receipt
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/settleonce/settleonce/fingerprint"
@@ -17,6 +20,9 @@ const MaxCanonical = 1 << 20
 
 // MaxKind is the greatest length of a [Kind] in bytes.
 const MaxKind = 64
+
+// MaxAttempt is the greatest length of an attempt's id in bytes.
+const MaxAttempt = 128
 
 // Key is the idempotency key of an effect.
 type Key = event.Key
@@ -58,13 +64,14 @@ type Receipt struct {
 	Value []byte
 	// Canonical is the canonical form that was fingerprinted, where the
 	// request carried it, so that a conflict can name the fields that
-	// differ. It has at most [MaxCanonical] bytes. Nil: it was not stored.
+	// differ. It has at most [MaxCanonical] bytes. Empty: it was not stored.
 	Canonical []byte
 	// OrderingKey is the ordering key of the request's effects; empty: the
 	// key itself orders.
 	OrderingKey string
 	// Attempt identifies the run of the callback whose effects committed
-	// with this receipt. No two runs share one.
+	// with this receipt. No two runs share one. It has 1 to [MaxAttempt]
+	// visible ASCII characters.
 	Attempt string
 	// RecordedAt is the store's clock in the transaction, in microseconds
 	// and UTC. It is not the time of the commit.
@@ -72,51 +79,71 @@ type Receipt struct {
 }
 
 // Validate reports every field that breaks a rule, all at once. RecordedAt may
-// be zero: a store sets it.
+// be zero: a store sets it. errors.Is(err, [ErrInvalid]) is true for what it
+// returns.
 func (r *Receipt) Validate() error {
-	var broken []error
-	check := func(field string, err error) {
-		if err != nil {
-			broken = append(broken, fmt.Errorf("receipt: %s %w", field, err))
-		}
-	}
-	if err := r.Key.Validate(); err != nil {
-		broken = append(broken, err)
-	}
+	var broken rules
+	r.check(&broken)
+	return broken.err()
+}
+
+func (r *Receipt) check(broken *rules) {
+	addFields(broken, "key.", r.Key.Validate())
 	if r.Revision < 0 {
-		check("revision", errors.New("must not be negative"))
+		broken.add("revision must not be negative, is %d", r.Revision)
 	}
-	check("requested kind", r.Requested.Validate())
-	check("outcome kind", r.Outcome.Validate())
+	if err := r.Requested.Validate(); err != nil {
+		broken.add("requested kind %v", err)
+	}
+	if err := r.Outcome.Validate(); err != nil {
+		broken.add("outcome kind %v", err)
+	}
 	if r.Fingerprint.IsZero() {
-		check("fingerprint", errors.New("must be set"))
+		broken.add("fingerprint must be set")
 	}
 	if len(r.Value) > MaxOutcome {
-		check("value", fmt.Errorf("must have at most %d bytes, has %d", MaxOutcome, len(r.Value)))
+		broken.add("value must have at most %d bytes, has %d", MaxOutcome, len(r.Value))
 	}
 	if len(r.Canonical) > MaxCanonical {
-		check("canonical form", fmt.Errorf("must have at most %d bytes, has %d", MaxCanonical, len(r.Canonical)))
+		broken.add("canonical form must have at most %d bytes, has %d", MaxCanonical, len(r.Canonical))
 	}
-	if len(r.OrderingKey) > event.MaxOrderingKey {
-		check("ordering key", fmt.Errorf("must have at most %d bytes, has %d", event.MaxOrderingKey, len(r.OrderingKey)))
+	addFields(broken, "", event.ValidateOrderingKey(r.OrderingKey))
+	if r.Attempt == "" || len(r.Attempt) > MaxAttempt || strings.ContainsFunc(r.Attempt, notVisible) {
+		broken.add("attempt must have 1 to %d visible ASCII characters, has %d bytes", MaxAttempt, len(r.Attempt))
 	}
-	if r.Attempt == "" {
-		check("attempt", errors.New("must be set"))
+	if year := r.RecordedAt.UTC().Year(); year < 1 || year > 9999 {
+		broken.add("recorded at must be in year 1 to 9999 (RFC 3339), is in %d", year)
 	}
-	return errors.Join(broken...)
+}
+
+// addFields adds what package event found wrong.
+func addFields(broken *rules, prefix string, err error) {
+	if invalid, ok := errors.AsType[*event.InvalidError](err); ok {
+		for _, wrong := range invalid.Fields {
+			broken.add("%s%s %s", prefix, wrong.Field, wrong.Rule)
+		}
+	}
+}
+
+func notVisible(r rune) bool { return r <= ' ' || r >= 0x7f }
+
+// LogValue returns what identifies the receipt, and neither its value nor the
+// canonical form, so that no log ever holds a payload.
+func (r Receipt) LogValue() slog.Value {
+	return slog.GroupValue(
+		slog.Any("key", r.Key),
+		slog.Int("revision", r.Revision),
+		slog.String("requested", string(r.Requested)),
+		slog.String("outcome", string(r.Outcome)),
+		slog.String("fingerprint", r.Fingerprint.String()),
+		slog.String("attempt", r.Attempt),
+	)
 }
 
 // Clone returns a copy that shares no memory with r.
 func (r *Receipt) Clone() Receipt {
 	clone := *r
-	clone.Value = cloneBytes(r.Value)
-	clone.Canonical = cloneBytes(r.Canonical)
+	clone.Value = bytes.Clone(r.Value)
+	clone.Canonical = bytes.Clone(r.Canonical)
 	return clone
-}
-
-func cloneBytes(b []byte) []byte {
-	if b == nil {
-		return nil
-	}
-	return append([]byte{}, b...)
 }

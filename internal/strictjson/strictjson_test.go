@@ -97,3 +97,30 @@ func repaired(value any) bool {
 	text, err := json.Marshal(value)
 	return err == nil && strings.Contains(string(text), "\ufffd")
 }
+
+func TestRead(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][]string{
+		`{"a":"x","b":1,"c":null,"z":[]}`:  nil,
+		`{"a":"x","c":2}`:                  nil,
+		`{"a":"x","c":2,"c":2}`:            {`member "c" stands twice`},
+		`[]`:                               {"must be a JSON object"},
+		`{"b":null}`:                       {"a is missing", "b must not be null", "c is missing"},
+		`{"A":"y","a":"x","c":1}`:          {`"A" must be written a`},
+		`{"A":"x","c":1}`:                  {"a is missing", `"A" must be written a`},
+		`{"a":123456789,"b":"","c":false}`: {"a has the wrong JSON type", "b has the wrong JSON type", "c has the wrong JSON type"},
+	} {
+		var a string
+		var b int
+		var c *int
+		got := strictjson.Read([]byte(text), 5, []strictjson.Field{
+			{Name: "a", Place: &a}, {Name: "b", Place: &b, Optional: true}, {Name: "c", Place: &c, Nullable: true},
+		})
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", text, diff)
+		}
+		if want == nil && a != "x" {
+			t.Errorf("%s: a is %q", text, a)
+		}
+	}
+}

@@ -2,10 +2,14 @@ package event
 
 import (
 	"encoding/binary"
+	"encoding/json"
+	"fmt"
 	"log/slog"
 	"net/url"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/settleonce/settleonce/internal/strictjson"
 )
 
 const (
@@ -35,6 +39,8 @@ type Key struct {
 	// ID is the effect's own id.
 	ID string `json:"id"`
 }
+
+var _ json.Unmarshaler = (*Key)(nil)
 
 // Validate reports every part that is empty, too long, not UTF-8, or holds a
 // character that CloudEvents 1.0 forbids in a string: a control character or
@@ -93,6 +99,29 @@ func (k Key) AppendBinary(b []byte) ([]byte, error) {
 		b = append(b, part...)
 	}
 	return b, nil
+}
+
+// UnmarshalJSON reads an object with the members tenant, scope, operation and
+// id. A member that is missing, unknown, or stands twice, and a part that
+// breaks a rule, are errors: another reader must not see another key. After
+// an error k is unchanged. errors.Is(err, [ErrInvalid]) is true for every
+// error.
+func (k *Key) UnmarshalJSON(text []byte) error {
+	var read Key
+	fields := []strictjson.Field{
+		{Name: "tenant", Place: &read.Tenant},
+		{Name: "scope", Place: &read.Scope},
+		{Name: "operation", Place: &read.Operation},
+		{Name: "id", Place: &read.ID},
+	}
+	if broken := strictjson.Read(text, len(fields), fields); len(broken) > 0 {
+		return fmt.Errorf("%w: JSON %s", ErrInvalid, strings.Join(broken, "; "))
+	}
+	if err := read.Validate(); err != nil {
+		return err
+	}
+	*k = read
+	return nil
 }
 
 // String returns the four parts, each percent-encoded, joined by slashes, such

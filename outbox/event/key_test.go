@@ -3,6 +3,8 @@ package event_test
 import (
 	"bytes"
 	"encoding/hex"
+	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -52,6 +54,41 @@ func TestKeyText(t *testing.T) {
 	}
 	if !(event.Key{}).IsZero() || key.IsZero() {
 		t.Error("IsZero is true for the zero key alone")
+	}
+}
+
+func TestKeyJSON(t *testing.T) {
+	t.Parallel()
+	want := event.Key{Tenant: "shop", Scope: "match", Operation: "settle", ID: "42"}
+	text, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := string(text); got != `{"tenant":"shop","scope":"match","operation":"settle","id":"42"}` {
+		t.Errorf("key written as %s", got)
+	}
+	var got event.Key
+	if err := json.Unmarshal(text, &got); err != nil || got != want {
+		t.Errorf("read %v, error %v", got, err)
+	}
+	for text, rule := range map[string]string{
+		`null`: "must be a JSON object",
+		`{"tenant":"a","scope":"b","operation":"c"}`:                     "id is missing",
+		`{"tenant":"a","scope":"b","operation":"c","ID":"d"}`:            `"ID" must be written id`,
+		`{"tenant":"a","scope":"b","operation":"c","id":"d","id":"d"}`:   `member "id" stands twice`,
+		`{"tenant":"a","scope":"b","operation":"c","id":"d","x":"y"}`:    "must have at most 4 members",
+		`{"tenant":null,"scope":"b","operation":"c","id":7}`:             "tenant must not be null; id has the wrong JSON type",
+		`{"tenant":"","scope":"b","operation":"c","id":"\u0000"}`:        "tenant must not be empty; id must not hold control characters",
+		`{"tenant":"\ud800","scope":"b","operation":"c","id":"d"}`:       "half of a surrogate pair",
+		`{"tenant":"a","scope":"b","operation":"c","id":"d"} {"id":"e"}`: "after top-level value",
+	} {
+		err := json.Unmarshal([]byte(text), &got)
+		if err == nil || !strings.Contains(err.Error(), rule) {
+			t.Errorf("%s: error %v, want %q", text, err, rule)
+		}
+		if got != want {
+			t.Errorf("%s: the key became %v", text, got)
+		}
 	}
 }
 

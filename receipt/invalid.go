@@ -1,0 +1,26 @@
+package receipt
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// ErrInvalid is wrapped by every error about the content of a [Receipt].
+var ErrInvalid = errors.New("receipt: invalid")
+
+// rules gathers the rules that a receipt breaks, each with its field.
+type rules []string
+
+func (r *rules) add(format string, args ...any) {
+	*r = append(*r, fmt.Sprintf(format, args...))
+}
+
+func (r rules) String() string { return strings.Join(r, "; ") }
+
+func (r rules) err() error {
+	if len(r) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: %s", ErrInvalid, r)
+}
