@@ -82,54 +82,55 @@ func TestHandlerErrors(t *testing.T) {
 	refused := settle.Refuse("unknown-room", "no room %d is known here", 42)
 	for _, test := range []struct {
 		name       string
+		document   string // in testdata
 		settle     settleFunc
 		status     int
 		refusal    bool
 		retryAfter string
 		level      string
 	}{
-		{"in-flight", failsWith(wrap(receipt.ErrInFlight)), 409, false, "3", "WARN"},
-		{"outcome-unknown", failsWith(wrap(receipt.ErrOutcomeUnknown)), 503, false, "3", "WARN"},
-		{"schema-version", failsWith(wrap(receipt.ErrSchemaVersion)), 503, false, "3", "WARN"},
-		{"withheld", failsWith(wrap(receipt.ErrWithheld)), 503, false, "3", "WARN"},
-		{"withheld-refused", failsWith(fmt.Errorf("%w: %w", receipt.ErrWithheld, refused)), 503, false, "3", "WARN"},
-		{"withheld-beside-receipt", func(context.Context, event.Event) (receipt.Receipt, error) {
+		{"in-flight", "in-flight", failsWith(wrap(receipt.ErrInFlight)), 409, false, "3", "WARN"},
+		{"outcome-unknown", "outcome-unknown", failsWith(wrap(receipt.ErrOutcomeUnknown)), 503, false, "3", "WARN"},
+		{"schema-version", "schema-version", failsWith(wrap(receipt.ErrSchemaVersion)), 503, false, "3", "WARN"},
+		{"withheld", "withheld", failsWith(wrap(receipt.ErrWithheld)), 503, false, "3", "WARN"},
+		{"withheld-refused", "withheld", failsWith(fmt.Errorf("%w: %w", receipt.ErrWithheld, refused)), 503, false, "3", "WARN"},
+		{"withheld-beside-receipt", "withheld", func(context.Context, event.Event) (receipt.Receipt, error) {
 			return settled(e), refused
 		}, 503, false, "3", "WARN"},
-		{"unavailable", failsWith(wrap(settlehttp.ErrUnavailable)), 503, false, "3", "WARN"},
-		{"not-committed", failsWith(fmt.Errorf("%w: %w", receipt.ErrNotCommitted, errSecret)), 503, false, "3", "WARN"},
-		{"network", failsWith(wrap(errNetwork)), 503, false, "3", "WARN"},
-		{"deadline", failsWith(wrap(context.DeadlineExceeded)), 503, false, "3", "WARN"},
-		{"cancelled", failsWith(wrap(context.Canceled)), 503, false, "3", "WARN"},
-		{"internal", failsWith(errSecret), 500, false, "", "ERROR"},
-		{"panic", func(context.Context, event.Event) (receipt.Receipt, error) { panic("no " + "such room") }, 500, false, "", "ERROR"},
-		{"panic-with-payload", func(_ context.Context, e event.Event) (receipt.Receipt, error) { panic(e.Data) }, 500, false, "", "ERROR"},
-		{"invalid-receipt", func(context.Context, event.Event) (receipt.Receipt, error) { return receipt.Receipt{Key: e.Key}, nil }, 500, false, "", "ERROR"},
-		{"no-receipt", func(context.Context, event.Event) (receipt.Receipt, error) { return receipt.Receipt{}, nil }, 500, false, "", "ERROR"},
-		{"another-key", func(context.Context, event.Event) (receipt.Receipt, error) {
+		{"unavailable", "unavailable", failsWith(wrap(settlehttp.ErrUnavailable)), 503, false, "3", "WARN"},
+		{"not-committed", "unavailable", failsWith(fmt.Errorf("%w: %w", receipt.ErrNotCommitted, errSecret)), 503, false, "3", "WARN"},
+		{"network", "unavailable", failsWith(wrap(errNetwork)), 503, false, "3", "WARN"},
+		{"deadline", "unavailable", failsWith(wrap(context.DeadlineExceeded)), 503, false, "3", "WARN"},
+		{"cancelled", "unavailable", failsWith(wrap(context.Canceled)), 503, false, "3", "WARN"},
+		{"internal", "internal", failsWith(errSecret), 500, false, "", "ERROR"},
+		{"panic", "internal", func(context.Context, event.Event) (receipt.Receipt, error) { panic("no such room") }, 500, false, "", "ERROR"},
+		{"panic-with-payload", "internal", func(_ context.Context, e event.Event) (receipt.Receipt, error) { panic(e.Data) }, 500, false, "", "ERROR"},
+		{"invalid-receipt", "internal", func(context.Context, event.Event) (receipt.Receipt, error) { return receipt.Receipt{Key: e.Key}, nil }, 500, false, "", "ERROR"},
+		{"no-receipt", "internal", func(context.Context, event.Event) (receipt.Receipt, error) { return receipt.Receipt{}, nil }, 500, false, "", "ERROR"},
+		{"another-key", "internal", func(context.Context, event.Event) (receipt.Receipt, error) {
 			other := match("42")
 			other.Key.Tenant = "other-tenant"
 			return settled(other), nil
 		}, 500, false, "", "ERROR"},
-		{"refused", failsWith(wrap(refused)), 422, true, "", "WARN"},
-		{"refused-and-not-committed", failsWith(fmt.Errorf("%w: %w", receipt.ErrNotCommitted, refused)), 422, true, "", "WARN"},
-		{"fingerprint-mismatch", failsWith(conflict(func(c *receipt.ConflictError) {
+		{"refused", "refused", failsWith(wrap(refused)), 422, true, "", "WARN"},
+		{"refused-and-not-committed", "refused", failsWith(fmt.Errorf("%w: %w", receipt.ErrNotCommitted, refused)), 422, true, "", "WARN"},
+		{"fingerprint-mismatch", "fingerprint-mismatch", failsWith(conflict(func(c *receipt.ConflictError) {
 			c.Fingerprint, c.Paths = digest("ff"), []string{"winner"}
 		})), 422, true, "", "WARN"},
-		{"kind-mismatch", failsWith(conflict(func(c *receipt.ConflictError) { c.Requested = "aborted" })), 409, true, "", "WARN"},
-		{"both-mismatch", failsWith(conflict(func(c *receipt.ConflictError) {
+		{"kind-mismatch", "kind-mismatch", failsWith(conflict(func(c *receipt.ConflictError) { c.Requested = "aborted" })), 409, true, "", "WARN"},
+		{"both-mismatch", "both-mismatch", failsWith(conflict(func(c *receipt.ConflictError) {
 			c.Requested, c.Fingerprint = "aborted", digest("ff")
 		})), 422, true, "", "WARN"},
-		{"conflict-on-another-key", failsWith(conflict(func(c *receipt.ConflictError) {
+		{"conflict-on-another-key", "internal", failsWith(conflict(func(c *receipt.ConflictError) {
 			c.Key.Tenant, c.Requested = "other-tenant", "aborted"
 		})), 500, false, "", "ERROR"},
-		{"conflict-with-another-tenants-receipt", failsWith(conflict(func(c *receipt.ConflictError) {
+		{"conflict-with-another-tenants-receipt", "internal", failsWith(conflict(func(c *receipt.ConflictError) {
 			c.Stored.Key.Tenant, c.Requested = "other-tenant", "aborted"
 		})), 500, false, "", "ERROR"},
-		{"conflict-without-difference", failsWith(conflict(func(*receipt.ConflictError) {})), 500, false, "", "ERROR"},
-		{"transaction-ended", failsWith(wrap(receipt.ErrTransactionEnded)), 409, true, "", "ERROR"},
-		{"transaction-ended-refused", failsWith(fmt.Errorf("%w: %w", receipt.ErrTransactionEnded, refused)), 409, true, "", "ERROR"},
-		{"outcome-unknown-refused", failsWith(fmt.Errorf("%w: %w", receipt.ErrOutcomeUnknown, refused)), 503, false, "3", "WARN"},
+		{"conflict-without-difference", "internal", failsWith(conflict(func(*receipt.ConflictError) {})), 500, false, "", "ERROR"},
+		{"transaction-ended", "transaction-ended", failsWith(wrap(receipt.ErrTransactionEnded)), 409, true, "", "ERROR"},
+		{"transaction-ended-refused", "transaction-ended", failsWith(fmt.Errorf("%w: %w", receipt.ErrTransactionEnded, refused)), 409, true, "", "ERROR"},
+		{"outcome-unknown-refused", "outcome-unknown", failsWith(fmt.Errorf("%w: %w", receipt.ErrOutcomeUnknown, refused)), 503, false, "3", "WARN"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -148,7 +149,7 @@ func TestHandlerErrors(t *testing.T) {
 			if got := reply.header.Get("Retry-After"); got != test.retryAfter {
 				t.Errorf("Retry-After %q, want %q", got, test.retryAfter)
 			}
-			golden(t, test.name+".json", reply.body)
+			golden(t, test.document+".json", reply.body)
 			log := rig.log.String()
 			if !strings.Contains(log, "level="+test.level) || !strings.Contains(log, "key.id=42") || strings.Count(log, "\n") != 1 {
 				t.Errorf("want one line of level %s with the key:\n%s", test.level, log)
@@ -178,31 +179,32 @@ func TestHandlerRefusesRequests(t *testing.T) {
 	whole := text(t, match("42"))
 	for _, test := range []struct {
 		name         string
+		document     string // in testdata
 		authenticate func(*http.Request, []byte) (string, error)
 		body         string
 		change       func(*http.Request)
 		status       int
 		header       [2]string
 	}{
-		{"method", nil, "", func(r *http.Request) { r.Method = http.MethodPut }, 405, [2]string{"Allow", "POST"}},
-		{"no-media-type", nil, whole, func(r *http.Request) { r.Header.Del("Content-Type") }, 415, [2]string{"Accept", event.MediaType}},
-		{"plain-json", nil, whole, header("Content-Type", "application/json"), 415, [2]string{"Accept", event.MediaType}},
-		{"batch", nil, "[" + whole + "]", header("Content-Type", "application/cloudevents-batch+json"), 415, [2]string{"Accept", event.MediaType}},
-		{"two-media-types", nil, whole, func(r *http.Request) { r.Header.Add("Content-Type", event.MediaType) }, 415, [2]string{"Accept", event.MediaType}},
-		{"encoded", nil, whole, header("Content-Encoding", "gzip"), 415, [2]string{"Accept", event.MediaType}},
-		{"too-large", nil, whole + strings.Repeat(" ", 2000), unchanged, 413, [2]string{"Retry-After", ""}},
-		{"too-large-chunked", nil, whole + strings.Repeat(" ", 2000), func(r *http.Request) { r.ContentLength = -1 }, 413, [2]string{"Retry-After", ""}},
-		{"unauthenticated", authenticatedAs("arena", errSecret), whole, unchanged, 401, [2]string{"WWW-Authenticate", "Bearer"}},
-		{"unauthenticated-malformed", authenticatedAs("arena", errSecret), "{", unchanged, 401, [2]string{"WWW-Authenticate", "Bearer"}},
-		{"authentication-away", authenticatedAs("arena", wrap(settlehttp.ErrUnavailable)), whole, unchanged, 503, [2]string{"Retry-After", "1"}},
-		{"authentication-panic", func(*http.Request, []byte) (string, error) { panic(errSecret) }, whole, unchanged, 500, [2]string{"Retry-After", ""}},
-		{"another-tenant", authenticatedAs("other-tenant", nil), whole, unchanged, 403, [2]string{"Retry-After", ""}},
-		{"no-tenant", authenticatedAs("", nil), whole, unchanged, 403, [2]string{"Retry-After", ""}},
-		{"tenant-of-another-case", authenticatedAs("Arena", nil), whole, unchanged, 403, [2]string{"Retry-After", ""}},
-		{"empty-body", nil, "", unchanged, 400, [2]string{"Retry-After", ""}},
-		{"no-json", nil, "<html>", unchanged, 400, [2]string{"Retry-After", ""}},
-		{"duplicate-member", nil, `{"id":"1",` + whole[1:], unchanged, 400, [2]string{"Retry-After", ""}},
-		{"wrong-fields", nil, `{"specversion":"1.0","id":7,"keytenant":"arena"}`, unchanged, 400, [2]string{"Retry-After", ""}},
+		{"put", "method", nil, "", func(r *http.Request) { r.Method = http.MethodPut }, 405, [2]string{"Allow", "POST"}},
+		{"no-media-type", "media-type", nil, whole, func(r *http.Request) { r.Header.Del("Content-Type") }, 415, [2]string{"Accept", event.MediaType}},
+		{"plain-json", "media-type", nil, whole, header("Content-Type", "application/json"), 415, [2]string{"Accept", event.MediaType}},
+		{"batch", "media-type", nil, "[" + whole + "]", header("Content-Type", "application/cloudevents-batch+json"), 415, [2]string{"Accept", event.MediaType}},
+		{"two-media-types", "media-type", nil, whole, func(r *http.Request) { r.Header.Add("Content-Type", event.MediaType) }, 415, [2]string{"Accept", event.MediaType}},
+		{"encoded", "encoded", nil, whole, header("Content-Encoding", "gzip"), 415, [2]string{"Accept", event.MediaType}},
+		{"too-large", "too-large", nil, whole + strings.Repeat(" ", 2000), unchanged, 413, [2]string{"Retry-After", ""}},
+		{"too-large-chunked", "too-large", nil, whole + strings.Repeat(" ", 2000), func(r *http.Request) { r.ContentLength = -1 }, 413, [2]string{"Retry-After", ""}},
+		{"unauthenticated", "unauthenticated", authenticatedAs("arena", errSecret), whole, unchanged, 401, [2]string{"WWW-Authenticate", "Bearer"}},
+		{"unauthenticated-malformed", "unauthenticated", authenticatedAs("arena", errSecret), "{", unchanged, 401, [2]string{"WWW-Authenticate", "Bearer"}},
+		{"authentication-away", "unavailable", authenticatedAs("arena", wrap(settlehttp.ErrUnavailable)), whole, unchanged, 503, [2]string{"Retry-After", "1"}},
+		{"authentication-panic", "internal", func(*http.Request, []byte) (string, error) { panic(errSecret) }, whole, unchanged, 500, [2]string{"Retry-After", ""}},
+		{"another-tenant", "forbidden", authenticatedAs("other-tenant", nil), whole, unchanged, 403, [2]string{"Retry-After", ""}},
+		{"no-tenant", "forbidden", authenticatedAs("", nil), whole, unchanged, 403, [2]string{"Retry-After", ""}},
+		{"tenant-of-another-case", "forbidden", authenticatedAs("Arena", nil), whole, unchanged, 403, [2]string{"Retry-After", ""}},
+		{"empty-body", "no-json", nil, "", unchanged, 400, [2]string{"Retry-After", ""}},
+		{"no-json", "no-json", nil, "<html>", unchanged, 400, [2]string{"Retry-After", ""}},
+		{"duplicate-member", "duplicate-member", nil, `{"id":"1",` + whole[1:], unchanged, 400, [2]string{"Retry-After", ""}},
+		{"wrong-fields", "wrong-fields", nil, `{"specversion":"1.0","id":7,"keytenant":"arena"}`, unchanged, 400, [2]string{"Retry-After", ""}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -225,7 +227,7 @@ func TestHandlerRefusesRequests(t *testing.T) {
 			if got := reply.header.Get(test.header[0]); got != test.header[1] {
 				t.Errorf("%s is %q, want %q", test.header[0], got, test.header[1])
 			}
-			golden(t, test.name+".json", reply.body)
+			golden(t, test.document+".json", reply.body)
 			for _, secret := range []string{secretData, "other-tenant", "settle/42"} {
 				if strings.Contains(string(reply.body), secret) {
 					t.Errorf("the answer holds %q", secret)

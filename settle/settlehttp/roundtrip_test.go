@@ -1,0 +1,106 @@
+package settlehttp_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/settleonce/settleonce/outbox"
+	"github.com/settleonce/settleonce/outbox/event"
+	"github.com/settleonce/settleonce/receipt"
+	"github.com/settleonce/settleonce/settle"
+	"github.com/settleonce/settleonce/settle/settlehttp"
+)
+
+// TestBothEnds sends to a real handler: every class of answer as the relay
+// sees it.
+func TestBothEnds(t *testing.T) {
+	t.Parallel()
+	e := match("42")
+	refusal := func(reason string) outbox.Ack {
+		return outbox.Ack{Kind: outbox.AckRefusal, Key: e.Key, Fingerprint: e.Fingerprint, Reason: reason}
+	}
+	for _, test := range []struct {
+		name        string
+		settle      settleFunc
+		ack         outbox.Ack
+		problemType string
+		retryAfter  time.Duration
+	}{
+		{"settled", settles, outbox.Ack{Kind: outbox.AckReceipt, Key: e.Key, Fingerprint: e.Fingerprint}, "", 0},
+		{"longest receipt", func(_ context.Context, e event.Event) (receipt.Receipt, error) {
+			r := settled(e)
+			r.Value, r.Canonical = make([]byte, receipt.MaxOutcome), make([]byte, 1<<20)
+			return r, nil
+		}, outbox.Ack{Kind: outbox.AckReceipt, Key: e.Key, Fingerprint: e.Fingerprint}, "", 0},
+		{"refused", failsWith(settle.Refuse("unknown-room", "no room 42")), refusal("unknown-room: no room 42"), "", 0},
+		{"kind mismatch", failsWith(&receipt.ConflictError{
+			Key: e.Key, Stored: settled(e), Requested: "aborted", Fingerprint: e.Fingerprint,
+		}), refusal(`kind-mismatch: receipt: conflict on key arena/match/settle/42: stored for kind "settled", requested "aborted"; nothing was changed`), "", 0},
+		{"in flight", failsWith(receipt.ErrInFlight), outbox.Ack{}, settlehttp.TypeInFlight, time.Second},
+		{"outcome unknown", failsWith(receipt.ErrOutcomeUnknown), outbox.Ack{}, settlehttp.TypeOutcomeUnknown, time.Second},
+		{"withheld", failsWith(receipt.ErrWithheld), outbox.Ack{}, settlehttp.TypeWithheld, time.Second},
+		{"panic", func(context.Context, event.Event) (receipt.Receipt, error) { panic("x") }, outbox.Ack{}, settlehttp.TypeInternal, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			got := send(t, newSender(t, newRig(t, settlehttp.HandlerConfig{Settle: test.settle}).server.URL), e)
+			if diff := cmp.Diff(test.ack, got.Ack); diff != "" {
+				t.Errorf("ack (-want +got):\n%s", diff)
+			}
+			problemType := ""
+			if described, ok := errors.AsType[*settlehttp.AnswerError](got.Err); ok {
+				problemType = described.Problem.Type
+			}
+			if problemType != test.problemType || got.RetryAfter != test.retryAfter || (got.Err == nil) != (test.ack.Kind != outbox.AckNone) {
+				t.Errorf("error %v, problem %q, RetryAfter %v", got.Err, problemType, got.RetryAfter)
+			}
+		})
+	}
+}
+
+// TestWithheldProofIsGivenLater keeps I4: the first answer is withheld, the
+// second delivery of the same event gets the receipt.
+func TestWithheldProofIsGivenLater(t *testing.T) {
+	t.Parallel()
+	deliveries := 0
+	rig := newRig(t, settlehttp.HandlerConfig{
+		Settle: func(_ context.Context, e event.Event) (receipt.Receipt, error) {
+			deliveries++
+			if deliveries == 1 {
+				return settled(e), errors.New("players are not free yet")
+			}
+			return settled(e), nil
+		},
+	})
+	sender := newSender(t, rig.server.URL)
+	if got := send(t, sender, match("42")); got.Ack.Kind != outbox.AckNone || got.RetryAfter == 0 {
+		t.Errorf("first answer %+v, want it withheld", got)
+	}
+	if got := send(t, sender, match("42")); got.Ack.Kind != outbox.AckReceipt {
+		t.Errorf("second answer %+v, want the receipt", got)
+	}
+}
+
+// TestConcurrentSends runs many requests through one sender and one handler;
+// each answer names its own event.
+func TestConcurrentSends(t *testing.T) {
+	t.Parallel()
+	rig := newRig(t, settlehttp.HandlerConfig{})
+	sender := newSender(t, rig.server.URL)
+	var group sync.WaitGroup
+	for i := range 50 {
+		group.Go(func() {
+			e := match(strings.Repeat("x", i+1))
+			if got := sender.Send(t.Context(), []event.Event{e})[0]; got.Err != nil || got.Ack.Key != e.Key {
+				t.Errorf("answer %+v to key %v", got, e.Key)
+			}
+		})
+	}
+	group.Wait()
+}
