@@ -66,6 +66,7 @@ func ExampleConflictError() {
 
 // An id for a key that must never come twice.
 func ExampleNewID() {
-	fmt.Println(len(receipt.NewID()), receipt.NewID() != receipt.NewID())
+	one, other := receipt.NewID(), receipt.NewID()
+	fmt.Println(len(one), one != other)
 	// Output: 36 true
 }

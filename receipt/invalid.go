@@ -16,11 +16,9 @@ func (r *rules) add(format string, args ...any) {
 	*r = append(*r, fmt.Sprintf(format, args...))
 }
 
-func (r rules) String() string { return strings.Join(r, "; ") }
-
-func (r rules) err() error {
-	if len(r) == 0 {
+func (r *rules) err() error {
+	if len(*r) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%w: %s", ErrInvalid, r)
+	return fmt.Errorf("%w: %s", ErrInvalid, strings.Join(*r, "; "))
 }

@@ -80,8 +80,9 @@ func TestMap(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if session.Tx().tx != 7 || session.Tx() != session.Tx() || made != 1 {
-		t.Errorf("repository %v, made %d times, want one around transaction 7", session.Tx(), made)
+	first, second := session.Tx(), session.Tx()
+	if first.tx != 7 || first != second || made != 1 {
+		t.Errorf("repositories %v and %v, made %d times, want one around transaction 7", first, second, made)
 	}
 	if claimed, newest := session.Prior(); claimed.Revision != 1 || newest.Revision != 2 {
 		t.Errorf("prior receipts %v and %v are not the store's", claimed, newest)

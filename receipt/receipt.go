@@ -47,6 +47,8 @@ func (k Kind) Validate() error {
 }
 
 // Receipt is the final outcome of one key at one revision.
+//
+//nolint:recvcheck // LogValue must work on a copy too; the others spare one.
 type Receipt struct {
 	Key Key
 	// Revision is 0 for the key's first receipt. A correction has the next

@@ -65,7 +65,7 @@ type HandlerConfig struct {
 	Logger *slog.Logger
 }
 
-func (c *HandlerConfig) validate() error {
+func (c HandlerConfig) validate() error {
 	var broken []string
 	if c.Authenticate == nil {
 		broken = append(broken, "Authenticate must be set")
@@ -229,9 +229,9 @@ func malformed(err error) *failure {
 
 // settle answers one event whose tenant is the authenticated one.
 func (h *Handler) settle(r *http.Request, e *event.Event) answer {
-	var settled receipt.Receipt
+	ctx, settled := r.Context(), receipt.Receipt{}
 	err := protect("Settle", func() (err error) {
-		settled, err = h.config.Settle(r.Context(), e.Clone())
+		settled, err = h.config.Settle(ctx, e.Clone())
 		return err
 	})
 	if err != nil {
@@ -245,7 +245,7 @@ func (h *Handler) settle(r *http.Request, e *event.Event) answer {
 		return h.failed(r, e, fail(TypeInternal, "", err))
 	}
 	if settled.Fingerprint != e.Fingerprint {
-		h.config.Logger.ErrorContext(r.Context(), "the receipt names another fingerprint than the event: its sender will not take it",
+		h.config.Logger.ErrorContext(ctx, "the receipt names another fingerprint than the event: its sender will not take it",
 			"key", e.Key, "receipt", settled.Fingerprint.String(), "event", e.Fingerprint.String())
 	}
 	body, err := settled.MarshalJSON()

@@ -52,7 +52,7 @@ type SenderConfig struct {
 	Now func() time.Time
 }
 
-func (c *SenderConfig) validate() error {
+func (c SenderConfig) validate() error {
 	var broken []string
 	target, err := url.Parse(c.URL)
 	switch {

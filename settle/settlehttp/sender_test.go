@@ -328,6 +328,7 @@ func TestSenderGivesUp(t *testing.T) {
 		"before the headers": func(http.ResponseWriter) {}, "within the body": headers,
 	} {
 		slow := func(t *testing.T) (server *httptest.Server, asked chan struct{}) {
+			t.Helper()
 			asked = make(chan struct{})
 			server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				io.Copy(io.Discard, r.Body)
