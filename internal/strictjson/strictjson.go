@@ -39,7 +39,7 @@ func Check(text []byte) error {
 
 // Object returns the members of the one object that text is, in their order.
 // Duplicate names, more than most members, and all that [Check] refuses are
-// errors. The values share the memory of nothing.
+// errors. The values do not share memory with text.
 func Object(text []byte, most int) ([]Member, error) {
 	if err := Check(text); err != nil {
 		return nil, err

@@ -198,7 +198,7 @@ func (r *reader) plain(value json.RawMessage) {
 		return // datacontenttype is reported as wrong; what data means is not known.
 	}
 	if isJSON {
-		r.event.Data = bytes.Clone(value)
+		r.event.Data = value
 		return
 	}
 	var text *string

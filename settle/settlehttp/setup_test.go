@@ -187,6 +187,13 @@ func refusesConfig(t *testing.T, err error, want string) {
 	}
 }
 
+// holdsPayload reports whether a log holds an event's data or a receipt's
+// value, as it is or quoted.
+func holdsPayload(log string) bool {
+	log = strings.ReplaceAll(log, `\`, "")
+	return strings.Contains(log, `{"note"`) || strings.Contains(log, `{"stored"`)
+}
+
 var errSecret = errors.New("dial db.internal as " + secretData)
 
 func wrap(err error) error { return fmt.Errorf("settle: key arena/match/settle/42: %w", err) }
