@@ -61,7 +61,8 @@ func TestValidate(t *testing.T) {
 		{"everything set", func(r *receipt.Receipt) { *r = full(t) }, ""},
 		{"nothing optional set", func(*receipt.Receipt) {}, ""},
 		{"longest", func(r *receipt.Receipt) {
-			r.Value, r.Requested, r.Attempt = make([]byte, receipt.MaxOutcome), receipt.Kind(long(64)), long(128)
+			r.Value, r.Canonical = make([]byte, receipt.MaxOutcome), make([]byte, receipt.MaxCanonical)
+			r.Requested, r.Attempt = receipt.Kind(long(64)), long(128)
 		}, ""},
 		{"every kind of byte in a kind", func(r *receipt.Receipt) { r.Outcome = "az09.-_" }, ""},
 		{"key", func(r *receipt.Receipt) { r.Key.Tenant = "" }, "key.tenant must not be empty"},
@@ -71,6 +72,7 @@ func TestValidate(t *testing.T) {
 		{"upper case", func(r *receipt.Receipt) { r.Outcome = "Settled" }, "outcome kind may hold only a-z, 0-9, '.', '-' and '_'"},
 		{"no fingerprint", func(r *receipt.Receipt) { r.Fingerprint = fingerprint.Digest{} }, "fingerprint must be set"},
 		{"long value", func(r *receipt.Receipt) { r.Value = make([]byte, receipt.MaxOutcome+1) }, "value must have at most 1048576 bytes, has 1048577"},
+		{"long canonical form", func(r *receipt.Receipt) { r.Canonical = make([]byte, receipt.MaxCanonical+1) }, "canonical form must have at most 1048576 bytes, has 1048577"},
 		{"long ordering key", func(r *receipt.Receipt) { r.OrderingKey = long(257) }, "orderingkey must have at most 256 bytes, has 257"},
 		{"ordering key not UTF-8", func(r *receipt.Receipt) { r.OrderingKey = "\xff" }, "orderingkey must be valid UTF-8"},
 		{"no attempt", func(r *receipt.Receipt) { r.Attempt = "" }, "attempt must have 1 to 128 visible ASCII characters, has 0 bytes"},

@@ -3,7 +3,6 @@ package settlehttp_test
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,14 +21,7 @@ type result struct {
 	Winner string `json:"winner"`
 }
 
-// sum stands for fingerprint.Of, so that the example shows one thing only.
-func sum(r result) fingerprint.Digest {
-	digest, err := fingerprint.Parse(fmt.Sprintf("match.result/1:%x", sha256.Sum256([]byte(r.Winner))))
-	if err != nil {
-		panic(err)
-	}
-	return digest
-}
+func resultSchema() fingerprint.Schema { return fingerprint.Schema{Name: "match.result", Version: 1} }
 
 // newReceiver returns the receiver's end: a handler around settle.Do. In
 // production the store is a pgstore.Store and not the fake.
@@ -55,10 +47,17 @@ func newReceiver(ratings *receipttest.Memory[int], secret []byte) (*settlehttp.H
 			if err := json.Unmarshal(e.Data, &finished); err != nil {
 				return receipt.Receipt{}, settle.Refuse("malformed-result", "data is no result: %v", err)
 			}
-			if sum(finished) != e.Fingerprint {
+			if e.Fingerprint.Schema() != resultSchema() {
+				return receipt.Receipt{}, receipt.ErrSchemaVersion // A newer build may know it.
+			}
+			sum, err := fingerprint.Of(resultSchema(), finished)
+			if err != nil {
+				return receipt.Receipt{}, err
+			}
+			if sum != e.Fingerprint {
 				return receipt.Receipt{}, settle.Refuse("fingerprint", "the fingerprint is not the data's")
 			}
-			request := settle.Request{Key: e.Key, Kind: settle.Settled, Fingerprint: sum(finished)}
+			request := settle.Request{Key: e.Key, Kind: settle.Settled, Fingerprint: sum}
 			decided, err := settle.Do(ctx, runner, request,
 				func(_ context.Context, a *settle.Attempt[*receipttest.MemoryTx[int]]) (int, error) {
 					rating, known, err := a.Tx().Get(finished.Winner)
@@ -90,8 +89,12 @@ func finished(tenant, match, winner string) event.Event {
 	if err != nil {
 		panic(err)
 	}
+	sum, err := fingerprint.Of(resultSchema(), r)
+	if err != nil {
+		panic(err)
+	}
 	return event.Event{
-		ID: receipt.NewID(), Source: "/battle-7", Type: "match.finished", Data: data, Fingerprint: sum(r),
+		ID: receipt.NewID(), Source: "/battle-7", Type: "match.finished", Data: data, Fingerprint: sum,
 		Key: receipt.Key{Tenant: tenant, Scope: "match", Operation: "settle", ID: match},
 	}
 }

@@ -35,7 +35,7 @@ func TestBothEnds(t *testing.T) {
 		{"settled", settles, outbox.Ack{Kind: outbox.AckReceipt, Key: e.Key, Fingerprint: e.Fingerprint}, "", 0},
 		{"longest receipt", func(_ context.Context, e event.Event) (receipt.Receipt, error) {
 			r := settled(e)
-			r.Value, r.Canonical = make([]byte, receipt.MaxOutcome), make([]byte, 1<<20)
+			r.Value, r.Canonical = make([]byte, receipt.MaxOutcome), make([]byte, receipt.MaxCanonical)
 			return r, nil
 		}, outbox.Ack{Kind: outbox.AckReceipt, Key: e.Key, Fingerprint: e.Fingerprint}, "", 0},
 		{"refused", failsWith(settle.Refuse("unknown-room", "no room 42")), refusal("unknown-room: no room 42"), "", 0},

@@ -43,8 +43,7 @@ type SenderConfig struct {
 	Timeout time.Duration
 
 	// MaxAnswer is the greatest length of an answer's body in bytes. Zero is
-	// 4 MiB, which holds every receipt whose canonical form has no more than
-	// 1 MiB.
+	// 4 MiB, which holds every receipt.
 	MaxAnswer int64
 
 	// Now is the clock that a Retry-After date is compared with. Nil is
