@@ -3,6 +3,7 @@ package event
 import (
 	"log/slog"
 	"maps"
+	"net/url"
 	"slices"
 	"time"
 
@@ -81,13 +82,16 @@ type Event struct {
 	Extensions map[string]any
 }
 
-// Ordering returns the ordering key that applies: OrderingKey, or the text of
-// Key where that is empty.
+// Ordering returns the name of the line in which the event stands: the text of
+// Key, or tenant and OrderingKey where that is set. Lines of two tenants never
+// have one name (I10), and neither has a line of a Key and one of an
+// OrderingKey.
 func (e *Event) Ordering() string {
-	if e.OrderingKey != "" {
-		return e.OrderingKey
+	if e.OrderingKey == "" {
+		return e.Key.String()
 	}
-	return e.Key.String()
+	// No key has an empty part, so no text of a key has two slashes together.
+	return url.PathEscape(e.Key.Tenant) + "//" + url.PathEscape(e.OrderingKey)
 }
 
 // LogValue returns what identifies the event, and neither its data nor its

@@ -64,8 +64,13 @@ func TestOrdering(t *testing.T) {
 		t.Errorf("without an ordering key: %q, want the key %q", got, want)
 	}
 	e.OrderingKey = "wallet/7"
-	if got := e.Ordering(); got != "wallet/7" {
-		t.Errorf("with an ordering key: %q", got)
+	if got, want := e.Ordering(), "a//wallet%2F7"; got != want {
+		t.Errorf("with an ordering key: %q, want %q", got, want)
+	}
+	foreign := e
+	foreign.Key.Tenant = "b"
+	if foreign.Ordering() == e.Ordering() {
+		t.Errorf("two tenants share the line %q", e.Ordering())
 	}
 }
 

@@ -21,6 +21,10 @@
 //	4xx  application/vnd.settleonce.refusal+json  a [Refusal]: never send this event again
 //	any  application/problem+json                 a [Problem]: the sender keeps its record
 //
+// The document of a receipt has one member more where the receipt was stored
+// under another schema of the fingerprint than the event's and the receiver
+// compared the two under that: "confirms", the event's own fingerprint.
+//
 // A refusal is a problem document (RFC 9457) that names the key and the
 // fingerprint of the event, and has a media type of its own. In both, the
 // member type decides what happened, not the status:

@@ -38,9 +38,11 @@ type HandlerConfig struct {
 	//
 	// Settle computes the fingerprint from the event's data, under the
 	// schema of the event's own fingerprint, and refuses the event with
-	// settle.Refuse where the two differ: the sender takes only a receipt
-	// that names the fingerprint it sent. A schema that it does not know is
-	// [receipt.ErrSchemaVersion].
+	// settle.Refuse where the two differ. A schema that it does not know is
+	// [receipt.ErrSchemaVersion]. The receipt of an earlier delivery may be
+	// under another schema, if the two were compared under that; a receipt
+	// with another fingerprint under the event's own schema is answered with
+	// [TypeInternal], because it is no proof.
 	//
 	// Nil means that the receipt may be given as proof. An error beside a
 	// receipt withholds it (I4). The package comment lists how the other
@@ -244,11 +246,7 @@ func (h *Handler) settle(r *http.Request, e *event.Event) answer {
 	if err := checkReceipt(e, &settled); err != nil {
 		return h.failed(r, e, fail(TypeInternal, "", err))
 	}
-	if settled.Fingerprint != e.Fingerprint {
-		h.config.Logger.ErrorContext(ctx, "the receipt names another fingerprint than the event: its sender will not take it",
-			"key", e.Key, "receipt", settled.Fingerprint.String(), "event", e.Fingerprint.String())
-	}
-	body, err := settled.MarshalJSON()
+	body, err := confirmation(&settled, e.Fingerprint)
 	if err != nil {
 		return h.failed(r, e, fail(TypeInternal, "", err))
 	}

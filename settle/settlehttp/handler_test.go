@@ -2,7 +2,6 @@ package settlehttp_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -313,27 +312,6 @@ func TestSenderHangsUp(t *testing.T) {
 	}
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Errorf("Settle's context ended with %v", err)
-	}
-}
-
-// TestReceiptForAnotherFingerprintIsLogged: the effects are committed, so the
-// receipt is given, but its sender can't take it and somebody must know.
-func TestReceiptForAnotherFingerprintIsLogged(t *testing.T) {
-	t.Parallel()
-	rig := newRig(t, settlehttp.HandlerConfig{
-		Settle: func(_ context.Context, e event.Event) (receipt.Receipt, error) {
-			r := settled(e)
-			r.Fingerprint = digest("ff")
-			return r, nil
-		},
-	})
-	reply := rig.post(t, text(t, match("42")))
-	var got receipt.Receipt
-	if err := json.Unmarshal(reply.body, &got); err != nil || got.Fingerprint != digest("ff") {
-		t.Errorf("status %d, receipt %v, error %v", reply.status, got, err)
-	}
-	if log := rig.log.String(); !strings.Contains(log, "level=ERROR") || !strings.Contains(log, "event=match.result/1:ab") {
-		t.Errorf("log %q", log)
 	}
 }
 

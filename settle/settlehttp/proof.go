@@ -96,11 +96,11 @@ func (s *Sender) proof(response *http.Response) (outbox.Ack, error) {
 	}
 	switch media {
 	case receipt.MediaType:
-		var read receipt.Receipt
-		if err := read.UnmarshalJSON(body); err != nil {
+		read, confirmed, err := readConfirmation(body)
+		if err != nil {
 			return noProof("the receipt could not be read", err)
 		}
-		return outbox.Ack{Kind: outbox.AckReceipt, Key: read.Key, Fingerprint: read.Fingerprint}, nil
+		return outbox.Ack{Kind: outbox.AckReceipt, Key: read.Key, Fingerprint: confirmed}, nil
 	case RefusalMediaType:
 		var read Refusal
 		if err := read.UnmarshalJSON(body); err != nil {

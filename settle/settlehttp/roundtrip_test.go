@@ -10,12 +10,23 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/settleonce/settleonce/fingerprint"
 	"github.com/settleonce/settleonce/outbox"
 	"github.com/settleonce/settleonce/outbox/event"
 	"github.com/settleonce/settleonce/receipt"
 	"github.com/settleonce/settleonce/settle"
 	"github.com/settleonce/settleonce/settle/settlehttp"
 )
+
+// otherSchema returns a digest under another version than that of digest.
+func otherSchema(t *testing.T) fingerprint.Digest {
+	t.Helper()
+	sum, err := fingerprint.Of(fingerprint.Schema{Name: "match.result", Version: 2}, "content")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sum
+}
 
 // TestBothEnds sends to a real handler: every class of answer as the relay
 // sees it.
@@ -38,6 +49,16 @@ func TestBothEnds(t *testing.T) {
 			r.Value, r.Canonical = make([]byte, receipt.MaxOutcome), make([]byte, receipt.MaxCanonical)
 			return r, nil
 		}, outbox.Ack{Kind: outbox.AckReceipt, Key: e.Key, Fingerprint: e.Fingerprint}, "", 0},
+		{"receipt under another version of the schema", func(_ context.Context, e event.Event) (receipt.Receipt, error) {
+			r := settled(e)
+			r.Fingerprint = otherSchema(t)
+			return r, nil
+		}, outbox.Ack{Kind: outbox.AckReceipt, Key: e.Key, Fingerprint: e.Fingerprint}, "", 0},
+		{"receipt of another fingerprint", func(_ context.Context, e event.Event) (receipt.Receipt, error) {
+			r := settled(e)
+			r.Fingerprint = digest("ff")
+			return r, nil
+		}, outbox.Ack{}, settlehttp.TypeInternal, 0},
 		{"refused", failsWith(settle.Refuse("unknown-room", "no room 42")), refusal("unknown-room: no room 42"), "", 0},
 		{"kind mismatch", failsWith(&receipt.ConflictError{
 			Key: e.Key, Stored: settled(e), Requested: "aborted", Fingerprint: e.Fingerprint,
