@@ -70,6 +70,7 @@ func withErr(o outcome, is, not error) outcome {
 }
 
 func checkFault(t *testing.T, fault receipttest.Fault, want outcome) {
+	t.Helper()
 	b := newBench(t, nil, fault)
 	result, err := b.do(t.Context())
 	if want.Err == nil && err != nil || !errors.Is(err, want.Err) {

@@ -111,7 +111,7 @@ func (r *Runner[Tx]) look(ctx context.Context, request *Request) (*receipt.Recei
 		return nil, err
 	}
 	claimed, _ := session.Prior()
-	r.rollBack(ctx, session, request.Key)
+	_ = r.rollBack(ctx, session, request.Key) // It has been logged; what was read stands.
 	return claimed, nil
 }
 
@@ -119,7 +119,7 @@ func (r *Runner[Tx]) look(ctx context.Context, request *Request) (*receipt.Recei
 // jitter, so that rivals do not meet again.
 func pause(ctx context.Context, number int) error {
 	longest := min(shortestPause<<min(number, 16), longestPause)
-	timer := time.NewTimer(longest/2 + rand.N(longest/2))
+	timer := time.NewTimer(longest/2 + rand.N(longest/2)) //nolint:gosec // Jitter is no secret.
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():

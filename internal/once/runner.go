@@ -183,12 +183,12 @@ func (r *Runner[Tx]) tryOnce(ctx context.Context, request *Request, number int, 
 	ended := false
 	defer func() {
 		if !ended { // The callback panicked or ended its goroutine (I2).
-			r.rollBack(ctx, session, claim.Key)
+			_ = r.rollBack(ctx, session, claim.Key) // logged there
 		}
 	}()
 	if claimed, _ := session.Prior(); claimed != nil {
 		ended = true
-		r.rollBack(ctx, session, claim.Key)
+		_ = r.rollBack(ctx, session, claim.Key) // logged there; nothing was written
 		return decision{receipt: *claimed, replayed: true}, nil
 	}
 	attempt := &Attempt[Tx]{tx: session.Tx(), claim: claim, number: number, logger: r.config.Logger}
@@ -206,7 +206,7 @@ func (r *Runner[Tx]) tryOnce(ctx context.Context, request *Request, number int, 
 // call runs the callback and takes its handle away. A callback that returned
 // although its context is done has not succeeded.
 func call[Tx any](ctx context.Context, attempt *Attempt[Tx], effect Effect[Tx]) (Outcome, error) {
-	defer attempt.close() // Also where the callback panics or ends its goroutine.
+	defer func() { _ = attempt.close() }() // Also where the callback panics or ends its goroutine.
 	outcome, err := effect(context.WithValue(ctx, nestedKey{}, true), attempt)
 	refused := attempt.close()
 	switch {
