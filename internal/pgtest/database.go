@@ -3,6 +3,7 @@ package pgtest
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -47,12 +48,14 @@ func withDatabase(dsn, name string) (string, error) {
 }
 
 // execute runs one statement on a connection of its own.
-func execute(ctx context.Context, dsn, statement string) error {
+func execute(ctx context.Context, dsn, statement string) (err error) {
 	connection, err := pgx.Connect(ctx, dsn)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", statement, err)
 	}
-	defer connection.Close(context.WithoutCancel(ctx))
-	_, err = connection.Exec(ctx, statement)
-	return err
+	defer func() { err = errors.Join(err, connection.Close(context.WithoutCancel(ctx))) }()
+	if _, err := connection.Exec(ctx, statement); err != nil {
+		return fmt.Errorf("%s: %w", statement, err)
+	}
+	return nil
 }

@@ -35,13 +35,15 @@ type Config struct {
 	Parameters map[string]string
 }
 
-// reserved are the settings that this package decides.
-var reserved = []string{ //nolint:gochecknoglobals // a constant list
-	"data_directory", "hba_file", "ident_file", "listen_addresses", "port",
-	"unix_socket_directories", "unix_socket_permissions",
+// reserved returns the settings that this package decides.
+func reserved() []string {
+	return []string{
+		"data_directory", "hba_file", "ident_file", "listen_addresses", "port",
+		"unix_socket_directories", "unix_socket_permissions",
+	}
 }
 
-var parameterName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`) //nolint:gochecknoglobals // a constant pattern
+var parameterName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`)
 
 // check returns one error that names every wrong field with its rule.
 func (c Config) check() error {
@@ -56,7 +58,7 @@ func (c Config) check() error {
 		if !parameterName.MatchString(name) {
 			wrong = append(wrong, fmt.Errorf("pgtemp: Parameters[%q]: must be the name of a setting", name))
 		}
-		if slices.Contains(reserved, strings.ToLower(name)) {
+		if slices.Contains(reserved(), strings.ToLower(name)) {
 			wrong = append(wrong, fmt.Errorf("pgtemp: Parameters[%q]: is decided by this package", name))
 		}
 		if strings.ContainsAny(c.Parameters[name], "\n\r\x00") {

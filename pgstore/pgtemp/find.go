@@ -18,34 +18,42 @@ var ErrNotInstalled = errors.New("pgtemp: PostgreSQL is not installed: " +
 	"run `apt-get install postgresql` on Debian, `brew install postgresql@17` on macOS, " +
 	"or name the directory that has initdb and pg_ctl")
 
-// programs are what a directory must have to count as an installation. Debian
-// puts a wrapper for pg_basebackup alone into PATH, so one is not enough.
-var programs = []string{"initdb", "pg_ctl", "postgres", "pg_basebackup"} //nolint:gochecknoglobals // a constant list
+// programs returns what a directory must have to count as an installation.
+// Debian puts a wrapper for pg_basebackup alone into PATH, so one is not enough.
+func programs() []string {
+	return []string{"initdb", "pg_ctl", "postgres", "pg_basebackup"}
+}
 
-// packaged are where packages put their binaries; * stands for the release.
-var packaged = []string{ //nolint:gochecknoglobals // a constant list
-	"/usr/lib/postgresql/*/bin", // Debian, Ubuntu
-	"/usr/pgsql-*/bin",          // Red Hat
-	"/opt/homebrew/opt/postgresql@*/bin",
-	"/usr/local/opt/postgresql@*/bin",
-	"/Applications/Postgres.app/Contents/Versions/*/bin",
+// packaged returns where packages put their binaries; * stands for the release.
+func packaged() []string {
+	return []string{
+		"/usr/lib/postgresql/*/bin", // Debian, Ubuntu
+		"/usr/pgsql-*/bin",          // Red Hat
+		"/opt/homebrew/opt/postgresql@*/bin",
+		"/usr/local/opt/postgresql@*/bin",
+		"/Applications/Postgres.app/Contents/Versions/*/bin",
+	}
 }
 
 // findBinaries returns the directory of the server's binaries.
 func findBinaries(ctx context.Context, configured string) (string, error) {
 	if configured != "" {
 		if !complete(configured) {
-			return "", fmt.Errorf("BinDir %q does not have all of %s: %w",
-				configured, strings.Join(programs, ", "), ErrNotInstalled)
+			return "", fmt.Errorf("pgtemp: BinDir %q: must have %s: %w",
+				configured, strings.Join(programs(), ", "), ErrNotInstalled)
 		}
-		return filepath.Abs(configured)
+		bin, err := filepath.Abs(configured)
+		if err != nil {
+			return "", fmt.Errorf("pgtemp: BinDir: %w", err)
+		}
+		return bin, nil
 	}
 	candidates := filepath.SplitList(os.Getenv("PATH"))
 	// No pg_config, or one that fails, only means one candidate fewer.
 	if printed, err := exec.CommandContext(ctx, "pg_config", "--bindir").Output(); err == nil {
 		candidates = append(candidates, strings.TrimSpace(string(printed)))
 	}
-	candidates = append(candidates, newestFirst(packaged)...)
+	candidates = append(candidates, newestFirst(packaged())...)
 	for _, dir := range candidates {
 		if filepath.IsAbs(dir) && complete(dir) {
 			return dir, nil
@@ -56,7 +64,7 @@ func findBinaries(ctx context.Context, configured string) (string, error) {
 
 // complete reports whether dir has every program.
 func complete(dir string) bool {
-	for _, program := range programs {
+	for _, program := range programs() {
 		info, err := os.Stat(filepath.Join(dir, program))
 		if err != nil || !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {
 			return false

@@ -37,7 +37,7 @@ func stopAfter(t *testing.T, server *pgtemp.Server) {
 // t.TempDir's parent is its owner's alone.
 func openDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "open-")
+	dir, err := os.MkdirTemp("", "open-") //nolint:usetesting // its parent is closed
 	if err != nil {
 		t.Fatal(err)
 	}
