@@ -1,6 +1,6 @@
 // The tools that scripts/test builds. A module of its own, so that their
-// dependencies stay out of the library's; not in go.work, so that they do not
-// raise the library's there either.
+// hundreds of dependencies stay out of the library's; not in go.work, so that
+// neither side's updates change what the other is built with.
 module github.com/settleonce/settleonce/tools
 
 go 1.26.0

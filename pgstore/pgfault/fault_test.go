@@ -423,3 +423,41 @@ func TestReportWaitsForItsContext(t *testing.T) {
 	default:
 	}
 }
+
+// TestAnswerOfAnEarlierPipelineDecidesNothing: a client that does not wait for
+// answers has one coming when its COMMIT is met.
+func TestAnswerOfAnEarlierPipelineDecidesNothing(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	c := s.connect(t, pgx.QueryExecModeExec)
+	s.execute(t, "CREATE TABLE gate ()")
+	keeper, err := s.direct.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := keeper.Exec(t.Context(), "LOCK TABLE gate"); err != nil {
+		t.Fatal(err)
+	}
+	trap := s.arm(t, pgfault.AnswerLost)
+	pipeline := c.PgConn().StartPipeline(t.Context())
+	for _, sql := range []string{"BEGIN", insertSQL, "SELECT FROM gate", "COMMIT"} {
+		pipeline.SendQueryParams(sql, nil, nil, nil, nil)
+		if err := pipeline.Sync(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.await(t, "SELECT count(*) = 1 FROM pg_locks WHERE relation = 'gate'::regclass AND NOT granted")
+	if err := keeper.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	report, err := trap.Report(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(pgfault.Report{Fault: pgfault.AnswerLost, Forwarded: true, Outcome: pgfault.Committed}, report); diff != "" {
+		t.Errorf("report (-want +got):\n%s", diff)
+	}
+	if err := pipeline.Close(); err == nil {
+		t.Error("the client got an answer")
+	}
+}

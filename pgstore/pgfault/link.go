@@ -5,6 +5,7 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 )
@@ -47,7 +48,8 @@ type verdict struct {
 // connect opens the connection to the server and reports whether it did.
 func (l *link) connect() bool {
 	to := l.proxy.currentTarget()
-	server, err := net.Dial(to.network, to.address)
+	// A server that does not answer must not hold up Close for long.
+	server, err := net.DialTimeout(to.network, to.address, 10*time.Second)
 	if err != nil {
 		return false
 	}

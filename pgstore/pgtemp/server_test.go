@@ -152,6 +152,11 @@ func TestCommittedDataOutlivesCrashAndRestart(t *testing.T) {
 func TestStopRemovesTheDirectory(t *testing.T) {
 	t.Parallel()
 	server := start(t, pgtemp.Config{})
+	held, err := pgx.Connect(t.Context(), server.DSN())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close(context.Background())
 	for range 2 { // a second Stop waits for the same end
 		if err := server.Stop(t.Context()); err != nil {
 			t.Fatal(err)
@@ -159,6 +164,9 @@ func TestStopRemovesTheDirectory(t *testing.T) {
 		if _, err := os.Stat(filepath.Dir(server.Socket())); !errors.Is(err, fs.ErrNotExist) {
 			t.Fatalf("the directory is still there: %v", err)
 		}
+	}
+	if err := held.Ping(t.Context()); err == nil {
+		t.Error("the server still runs")
 	}
 	if err := server.Restart(t.Context()); err == nil {
 		t.Error("Restart of a stopped server succeeded")
