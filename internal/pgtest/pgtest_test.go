@@ -77,14 +77,36 @@ func TestServerAndStandby(t *testing.T) {
 	}
 }
 
+// TestGivenServerIsUsed runs this binary again with a server of its own.
+func TestGivenServerIsUsed(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Server(t, pgtemp.Config{Parameters: map[string]string{"log_statement": "ddl"}})
+	if output, err := runAgain(server.DSN()); err != nil {
+		t.Fatalf("%v, output:\n%s", err, output)
+	}
+	log, err := os.ReadFile(server.LogFile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(log), "CREATE DATABASE test_") {
+		t.Error("the test used another server")
+	}
+}
+
 // TestUnreachableServerFails runs this binary again with a server that is not
 // there, and expects a failure, not a skip.
 func TestUnreachableServerFails(t *testing.T) {
 	t.Parallel()
-	again := exec.Command(os.Args[0], "-test.run=^TestEachPoolHasItsOwnDatabase$", "-test.v")
-	again.Env = append(os.Environ(), pgtest.Variable+"=host=/nowhere sslmode=disable")
-	output, err := again.CombinedOutput()
-	if err == nil || !strings.Contains(string(output), "--- FAIL: TestEachPoolHasItsOwnDatabase") {
+	output, err := runAgain("host=/nowhere sslmode=disable")
+	if err == nil || !strings.Contains(output, "--- FAIL: TestEachPoolHasItsOwnDatabase") {
 		t.Errorf("error %v, output:\n%s", err, output)
 	}
+}
+
+// runAgain runs a test of this binary on the server that dsn names.
+func runAgain(dsn string) (string, error) {
+	again := exec.Command(os.Args[0], "-test.run=^TestEachPoolHasItsOwnDatabase$", "-test.v")
+	again.Env = append(os.Environ(), pgtest.Variable+"="+dsn)
+	output, err := again.CombinedOutput()
+	return string(output), err
 }

@@ -6,7 +6,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -176,12 +178,40 @@ func TestStopRemovesTheDirectory(t *testing.T) {
 func TestStopGivesUpWaitingWithItsContext(t *testing.T) {
 	t.Parallel()
 	server := start(t, pgtemp.Config{})
+	postmaster := postmasterOf(t, server)
+	if err := postmaster.Signal(syscall.SIGSTOP); err != nil { // it takes no signal to end
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	// The server may have ended by the time that Stop looks.
-	if err := server.Stop(ctx); err != nil && !errors.Is(err, context.Canceled) {
+	err := server.Stop(ctx)
+	if err := postmaster.Signal(syscall.SIGCONT); err != nil {
 		t.Error(err)
 	}
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want context.Canceled", err)
+	}
+	if err := server.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func postmasterOf(t *testing.T, server *pgtemp.Server) *os.Process {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(filepath.Dir(server.Socket()), "data", "postmaster.pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, _, _ := strings.Cut(string(text), "\n")
+	pid, err := strconv.Atoi(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	process, err := os.FindProcess(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return process
 }
 
 func TestFailedStartTellsWhyAndLeavesNothing(t *testing.T) {
