@@ -1,3 +1,66 @@
 // Package outbox holds the sender's half of the truth: facts that it still
 // owes, and the engine that delivers them.
+//
+// A [Dir] keeps each fact as a file until a [Relay] has proof that the other
+// side has its final outcome. The two meet in [Source] and [Sender], so that a
+// relay can take from another place than a directory and deliver to any
+// destination.
+//
+// # What holds
+//
+//   - What [Dir.Put] acknowledged survives a crash of the process and of the
+//     machine, as far as the disk keeps what it reported as synced.
+//   - A record leaves only against proof that names its key and its
+//     fingerprint, and the relay itself compares them (I6). A bare success is
+//     no proof, and a bare failure no refusal.
+//   - Nothing is dropped, cut, overwritten or evicted. A disk that is full or
+//     failing blocks Put (I7).
+//   - Events of one ordering key are delivered one after the other, in the
+//     order in which they were put; a failing one holds back its own ordering
+//     key alone (I8). One that is set aside holds back nothing: in a directory
+//     the facts of one ordering key stand on their own, and a record that no
+//     receiver takes must not stop those that it would take.
+//
+// # What does not hold
+//
+//   - Delivery is at least once. The receiver makes it once, by the key, and
+//     must remember its receipts for longer than any sender's backlog.
+//   - What Put has not acknowledged can die with the process.
+//   - Two Puts that overlap have no order between them.
+//   - A record that was requeued, or put again after its delivery, comes after
+//     what was delivered meanwhile.
+//   - Linux is what the durability was built for. macOS compiles and uses its
+//     full sync; on other systems, Windows among them, [OpenDir] fails.
+//   - The directory must be on a local file system. Network file systems have
+//     their own ideas of locks and syncs.
+//
+// # The directory
+//
+// Each record is one file:
+//
+//	{key}-{time}.json
+//	acme.match.settle.room-7-20260131150405.000000000.json
+//
+// The key's four parts are joined by dots. Lower-case letters, digits, '_' and
+// (but for a part's first byte) '-' stand for themselves; every other byte is
+// '%' and two lower-case hexadecimal digits, so no key leaves the directory,
+// and no two differ by letter case alone. A key that would be longer than 160
+// bytes ends, after its first 95 bytes, in '~' and the 64 hexadecimal digits
+// of the SHA-256 of its binary form. The time is UTC with nanoseconds, in
+// fixed width. It never repeats within a directory and never goes backwards,
+// even if the clock does.
+//
+// The content is the event in CloudEvents' JSON format and a line feed, at most
+// [MaxRecord] bytes. The file may be read, copied and deleted with any tool
+// while no process has the directory open.
+//
+// Beside the records stand
+//
+//	{record}.bad         a record that was set aside, see [Dir.Quarantined]
+//	{record}.N.bad       the same, where {record}.bad was taken (N from 2)
+//	{any of them}.reason why, as JSON: {"time":…,"reason":…,"attempts":…}
+//	.draft-*             what a dead process left; swept when the directory is opened
+//
+// Every other file that ends in .json is set aside too; other names are left
+// alone. The directory has mode 0700, its files 0600.
 package outbox

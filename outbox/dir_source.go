@@ -1,0 +1,153 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// unreadableInterval is when a file that could not be read is tried again.
+const unreadableInterval = 30 * time.Second
+
+// Next returns pending records, oldest first, as [Source] says. Files that turn
+// out to be no records are set aside. One that can't be read for another
+// reason, such as a failing disk or too many open files, is passed over and
+// tried again after half a minute; while its ordering key is not known, it
+// holds back no other.
+func (d *Dir) Next(ctx context.Context, limit int, except map[string]struct{}) ([]Record, error) {
+	leave, err := d.enter()
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	// held are ordering keys with an earlier record that can't be had now.
+	held := make(map[string]struct{})
+	skip := func(ordering string) bool {
+		_, excepted := except[ordering]
+		_, behind := held[ordering]
+		return excepted || behind
+	}
+	var records []Record
+	for at := int64(-1); len(records) < limit; {
+		if err := ctx.Err(); err != nil {
+			return records, err
+		}
+		e, known := d.nextEntry(at, skip)
+		if e == nil {
+			break
+		}
+		at = e.name.time
+		if known.writing {
+			held[known.ordering] = struct{}{}
+			continue
+		}
+		record, ok := d.load(e)
+		switch {
+		case !ok && known.ordering != "" && !d.isRemoved(e):
+			held[known.ordering] = struct{}{}
+		case ok && !skip(record.Event.Ordering()):
+			records = append(records, record)
+		}
+	}
+	return records, nil
+}
+
+// nextEntry returns the first entry later than at that is not skipped, and a
+// copy of it as it is now.
+func (d *Dir) nextEntry(at int64, skip func(string) bool) (*entry, entry) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	e := d.pending.after(at, skip)
+	if e == nil {
+		return nil, entry{}
+	}
+	return e, *e
+}
+
+func (d *Dir) isRemoved(e *entry) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return e.removed
+}
+
+// load reads an entry's record and remembers its ordering key. It reports false
+// where there is no record to deliver now.
+func (d *Dir) load(e *entry) (Record, bool) {
+	file := e.name.String()
+	record, err := readRecord(d.fs, file, e.name)
+	switch {
+	case gone(err):
+		d.forget(e) // Removed by a concurrent call, or by hand.
+		return Record{}, false
+	case errors.Is(err, ErrMalformed):
+		if err = d.quarantine(e, Refusal{Reason: err.Error()}); err == nil {
+			return Record{}, false
+		}
+	}
+	if err != nil {
+		d.logger.Error("outbox: a record could not be read; it stays", "file", file, "error", err)
+		time.AfterFunc(unreadableInterval, d.poke)
+		return Record{}, false
+	}
+	d.mu.Lock()
+	e.ordering = record.Ordering()
+	d.mu.Unlock()
+	return Record{ID: file, Event: record, Added: time.Unix(0, e.name.time).UTC()}, true
+}
+
+// Remove unlinks delivered records, as [Source] says. It syncs nothing, and
+// works on a full disk.
+func (d *Dir) Remove(_ context.Context, records []Record) error {
+	leave, err := d.enter()
+	if err != nil {
+		return err
+	}
+	defer leave()
+	var failed []error
+	for _, record := range records {
+		failed = append(failed, d.removeRecord(record))
+	}
+	return errors.Join(failed...)
+}
+
+func (d *Dir) removeRecord(record Record) error {
+	e, err := d.lookup(record)
+	if err != nil || e == nil {
+		return err
+	}
+	if err := d.fs.Remove(e.name.String()); err != nil && !gone(err) {
+		return fmt.Errorf("outbox: %w", err)
+	}
+	d.forget(e)
+	return nil
+}
+
+// SetAside renames a record to .bad and writes the reason beside it, as
+// [Source] says. Setting aside one that is gone is no error.
+func (d *Dir) SetAside(_ context.Context, record Record, why Refusal) error {
+	leave, err := d.enter()
+	if err != nil {
+		return err
+	}
+	defer leave()
+	e, err := d.lookup(record)
+	if err != nil || e == nil {
+		return err
+	}
+	return d.quarantine(e, why)
+}
+
+// lookup returns the entry of a record, nil if it is not pending any more.
+func (d *Dir) lookup(record Record) (*entry, error) {
+	name, err := parseRecordName(record.ID)
+	if err != nil {
+		return nil, fmt.Errorf("outbox: record id %q is not of this source: %w", record.ID, err)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.pending.find(name), nil
+}
+
+// Wake returns the channel that tells of new records, as [Source] says.
+func (d *Dir) Wake() <-chan struct{} { return d.wake }
