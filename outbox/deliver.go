@@ -72,7 +72,7 @@ func (r *Relay) settle(ctx context.Context, record Record, judged verdict, reaso
 	if judged == delivered {
 		return r.cfg.Source.Remove(ctx, []Record{record})
 	}
-	r.cfg.Logger.Error("outbox: the destination refused a record; it is set aside", "record", record.ID, "key", record.Event.Key, "reason", reason)
+	r.cfg.Logger.Error("outbox: the destination refused a record; it is set aside", "record", record.ID, "key", record.Event.Key, "reason", cutReason(reason))
 	return r.cfg.Source.SetAside(ctx, record, Refusal{Reason: reason, Attempts: attempts})
 }
 

@@ -205,8 +205,9 @@ func compareTimes(a, b recordName) int {
 // quarantineForeign sets aside a file that can't be a record. One that can't
 // be moved stays where it is, and holds up nothing.
 func (d *Dir) quarantineForeign(file string, reason error) {
+	d.logger.Error("outbox: a file is no record and is set aside", "file", file, "reason", reason)
 	if err := d.moveAside(file, Refusal{Reason: reason.Error()}); err != nil {
-		d.logger.Error("outbox: a file that is no record could not be set aside", "file", file, "reason", reason, "error", err)
+		d.logger.Error("outbox: a file that is no record could not be moved; it stays", "file", file, "error", err)
 	}
 }
 

@@ -81,7 +81,7 @@ func (d *Dir) load(e *entry) (Record, bool) {
 		d.forget(e) // Removed by a concurrent call, or by hand.
 		return Record{}, false
 	case errors.Is(err, ErrMalformed):
-		if err = d.quarantine(e, Refusal{Reason: err.Error()}); err == nil {
+		if err = d.poisoned(e, err); err == nil {
 			return Record{}, false
 		}
 	}

@@ -287,7 +287,7 @@ func (d *Dir) affirm(w *write) (known bool, err error) {
 		case gone(err): // Delivered meanwhile.
 			continue
 		case errors.Is(err, ErrMalformed):
-			if moveErr := d.quarantine(e, Refusal{Reason: err.Error()}); moveErr != nil {
+			if moveErr := d.poisoned(e, err); moveErr != nil {
 				return false, moveErr
 			}
 			continue

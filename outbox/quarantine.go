@@ -39,12 +39,17 @@ func (d *Dir) moveAside(file string, why Refusal) error {
 		d.mu.Lock()
 		d.quarantined++
 		d.mu.Unlock()
-		d.logger.Error("outbox: a file was set aside", "file", name, "reason", why.Reason, "attempts", why.Attempts)
 		if err := d.writeReason(name+reasonSuffix, why); err != nil {
 			d.logger.Warn("outbox: the reason could not be written beside a file that was set aside", "file", name, "error", err)
 		}
 		return nil
 	}
+}
+
+// poisoned sets aside the file of an entry that turned out to be no record.
+func (d *Dir) poisoned(e *entry, reason error) error {
+	d.logger.Error("outbox: a file is no record and is set aside", "file", e.name.String(), "reason", cutReason(reason.Error()))
+	return d.quarantine(e, Refusal{Reason: reason.Error()})
 }
 
 // quarantine sets a pending record's file aside. One that is gone was

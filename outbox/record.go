@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -44,7 +45,7 @@ func decodeRecord(content []byte) (event.Event, error) {
 		return event.Event{}, fmt.Errorf("%w: the file holds nothing but NUL bytes", ErrMalformed)
 	}
 	var e event.Event
-	if err := e.UnmarshalJSON(content); err != nil {
+	if err := json.Unmarshal(content, &e); err != nil {
 		return event.Event{}, fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
 	return e, nil

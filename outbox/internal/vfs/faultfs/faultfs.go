@@ -59,7 +59,7 @@ type FS struct {
 	mu     sync.Mutex
 	drafts int
 	faults map[Op]*fault
-	holds  map[Op]chan struct{}
+	holds  map[Op][]chan struct{}
 	calls  []Call
 }
 
@@ -72,7 +72,7 @@ var _ vfs.Dir = (*FS)(nil)
 
 // New wraps dir. It works like dir until told otherwise.
 func New(dir vfs.Dir) *FS {
-	return &FS{Dir: dir, faults: make(map[Op]*fault), holds: make(map[Op]chan struct{})}
+	return &FS{Dir: dir, faults: make(map[Op]*fault), holds: make(map[Op][]chan struct{})}
 }
 
 // Fail lets the next times calls of op fail with err, and not happen. A failed
@@ -90,18 +90,14 @@ func (f *FS) Heal(op Op) {
 	delete(f.faults, op)
 }
 
-// Hold keeps calls of op waiting before they happen, until release is called.
+// Hold keeps the next call of op waiting before it happens, until release is
+// called. Later calls pass, or wait for further holds.
 func (f *FS) Hold(op Op) (release func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	gate := make(chan struct{})
-	f.holds[op] = gate
-	return func() {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		delete(f.holds, op)
-		close(gate)
-	}
+	f.holds[op] = append(f.holds[op], gate)
+	return func() { close(gate) }
 }
 
 // Calls returns the steps so far, in the order in which they began.
@@ -114,7 +110,10 @@ func (f *FS) Calls() []Call {
 // step notes a call, waits while the step is held, and returns its fault.
 func (f *FS) step(call Call) error {
 	f.mu.Lock()
-	gate := f.holds[call.Op]
+	var gate chan struct{}
+	if gates := f.holds[call.Op]; len(gates) > 0 {
+		gate, f.holds[call.Op] = gates[0], gates[1:]
+	}
 	var err error
 	if fault := f.faults[call.Op]; fault != nil && fault.times > 0 {
 		fault.times--

@@ -1,0 +1,236 @@
+package outbox_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/settleonce/settleonce/outbox"
+	"github.com/settleonce/settleonce/outbox/event"
+	"github.com/settleonce/settleonce/outbox/internal/vfs/faultfs"
+	"github.com/settleonce/settleonce/outbox/outboxtest"
+)
+
+// recordFile returns the name of a record that is older than any that a test
+// puts.
+func recordFile(e event.Event) string {
+	return outbox.RecordName(outbox.EncodeKey(e.Key), 1_000_000_000)
+}
+
+func TestPoisonFilesAreSetAsideAndHoldUpNothing(t *testing.T) {
+	t.Parallel()
+	name := recordFile(outboxtest.NewEvent("poison", "x"))
+	text, err := outbox.EncodeRecord(outboxtest.NewEvent("poison", "x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name   string
+		file   string
+		plant  func(path string) error
+		reason string
+	}{
+		{"empty", name, content(""), "is empty"},
+		{"NUL bytes", name, content(strings.Repeat("\x00", 4096)), "nothing but NUL bytes"},
+		{"torn", name, content(string(text[:len(text)/2])), "not a record"},
+		{"two records", name, content(string(text) + string(text)), "not a record"},
+		{"oversized", name, content(strings.TrimSuffix(string(text), "\n") + strings.Repeat(" ", outbox.MaxRecord)), "more than 1048576 bytes"},
+		{"not an event", name, content(`{"specversion":"1.0"}`), "must not be empty"},
+		{"of another key", recordFile(outboxtest.NewEvent("other", "x")), content(string(text)), "the content for key acme.test.happen.poison"},
+		{"a foreign name", "notes.json", content(string(text)), "of the form {key}-{time}.json"},
+		{"a long foreign name", strings.Repeat("n", 250) + ".json", content("x"), "of the form {key}-{time}.json"},
+		{"a directory", name, func(path string) error { return os.Mkdir(path, 0o700) }, "not a regular file"},
+		{"a link", name, func(path string) error { return os.Symlink("/etc/hostname", path) }, "not a regular file"},
+		{"a pipe", name, func(path string) error { return syscall.Mkfifo(path, 0o600) }, "not a regular file"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			path := t.TempDir()
+			if err := c.plant(filepath.Join(path, c.file)); err != nil {
+				t.Fatal(err)
+			}
+			dir := openDir(t, path)
+			put(t, dir, outboxtest.NewEvent("good", "x"))
+			wantPending(t, dir, "good")
+			aside := quarantined(t, dir)
+			if len(aside) != 1 || !strings.Contains(aside[0].Reason, c.reason) || aside[0].Time.IsZero() {
+				t.Errorf("quarantined %+v, want one with reason %q", aside, c.reason)
+			}
+			if s := stats(t, dir); s.Quarantined != 1 || s.Records != 1 {
+				t.Errorf("stats %+v, want 1 record and 1 quarantined", s)
+			}
+			if _, err := os.Lstat(filepath.Join(path, aside[0].File)); err != nil {
+				t.Errorf("the file is not kept: %v", err)
+			}
+		})
+	}
+}
+
+func content(text string) func(path string) error {
+	return func(path string) error { return os.WriteFile(path, []byte(text), 0o600) }
+}
+
+func quarantined(tb testing.TB, dir *outbox.Dir) []outbox.Quarantined {
+	tb.Helper()
+	list, err := dir.Quarantined(tb.Context())
+	if err != nil {
+		tb.Fatalf("Quarantined: %v", err)
+	}
+	return list
+}
+
+func TestSetAsideNeverReplacesAnOlderFile(t *testing.T) {
+	t.Parallel()
+	path := t.TempDir()
+	name := recordFile(outboxtest.NewEvent("a", ""))
+	writeFile(t, path, name+".bad", "older")
+	writeFile(t, path, name+".2.bad", "old")
+	writeFile(t, path, name, "new")
+	dir := openDir(t, path)
+	wantPending(t, dir)
+	for file, want := range map[string]string{name + ".bad": "older", name + ".2.bad": "old", name + ".3.bad": "new"} {
+		if got, err := os.ReadFile(filepath.Join(path, file)); err != nil || string(got) != want {
+			t.Errorf("%s holds %q (%v), want %q", file, got, err, want)
+		}
+	}
+	if s := stats(t, dir); s.Quarantined != 3 {
+		t.Errorf("%d quarantined, want 3", s.Quarantined)
+	}
+}
+
+func TestSetAsideNeedsNoSpaceForTheReason(t *testing.T) {
+	t.Parallel()
+	for _, step := range []faultfs.Op{faultfs.Create, faultfs.Write, faultfs.Publish} {
+		t.Run(string(step), func(t *testing.T) {
+			t.Parallel()
+			dir, disk := openFaulty(t, outbox.DirConfig{Path: t.TempDir()})
+			put(t, dir, outboxtest.NewEvent("a", "x"), outboxtest.NewEvent("b", "x"))
+			records := nextRecords(t, dir)
+			disk.Fail(step, 1, syscall.ENOSPC)
+			if err := dir.SetAside(t.Context(), records[0], outbox.Refusal{Reason: "refused"}); err != nil {
+				t.Fatalf("SetAside: %v", err)
+			}
+			wantPending(t, dir, "b")
+			want := []outbox.Quarantined{{File: records[0].ID + ".bad", Size: quarantined(t, dir)[0].Size}}
+			if diff := cmp.Diff(want, quarantined(t, dir)); diff != "" {
+				t.Errorf("quarantined (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAFileThatCannotBeMovedOrReadHoldsUpNothing(t *testing.T) {
+	t.Parallel()
+	for name, fail := range map[string]faultfs.Op{"moved": faultfs.Rename, "read": faultfs.Open} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := t.TempDir()
+			file := recordFile(outboxtest.NewEvent("poison", ""))
+			writeFile(t, path, file, "poison")
+			dir, disk := openFaulty(t, outbox.DirConfig{Path: path})
+			put(t, dir, outboxtest.NewEvent("good", ""))
+			disk.Fail(fail, 1, errDisk)
+			wantPending(t, dir, "good")
+			if files(t, path)[1] != file {
+				t.Errorf("files %q, want the poison file in its place", files(t, path))
+			}
+			wantPending(t, dir, "good")
+			if s := stats(t, dir); s.Quarantined != 1 {
+				t.Errorf("%d quarantined when the disk works again, want 1", s.Quarantined)
+			}
+		})
+	}
+}
+
+func TestRequeueTakesTheOldPlace(t *testing.T) {
+	t.Parallel()
+	path := t.TempDir()
+	dir := openDir(t, path)
+	put(t, dir, outboxtest.NewEvent("a", "x"), outboxtest.NewEvent("b", "x"), outboxtest.NewEvent("c", "x"))
+	for _, record := range nextRecords(t, dir)[:2] {
+		if err := dir.SetAside(t.Context(), record, outbox.Refusal{Reason: "unknown room", Attempts: 4}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	closeDir(t, dir)
+	dir = openDir(t, path)
+	wantPending(t, dir, "c")
+	aside := quarantined(t, dir)
+	if len(aside) != 2 || aside[1].Reason != "unknown room" || aside[1].Attempts != 4 {
+		t.Fatalf("quarantined %+v", aside)
+	}
+	for _, file := range []string{aside[1].File, aside[0].File} {
+		if err := dir.Requeue(t.Context(), file); err != nil {
+			t.Fatalf("Requeue %s: %v", file, err)
+		}
+	}
+	wantPending(t, dir, "a", "b", "c")
+	if left := files(t, path); len(left) != 3 {
+		t.Errorf("files %q, want three records and no reason", left)
+	}
+	if s := stats(t, dir); s.Quarantined != 0 {
+		t.Errorf("%d quarantined, want 0", s.Quarantined)
+	}
+}
+
+func TestRequeueRefuses(t *testing.T) {
+	t.Parallel()
+	path := t.TempDir()
+	dir := openDir(t, path)
+	put(t, dir, outboxtest.NewEvent("a", ""))
+	record := nextRecords(t, dir)[0]
+	if err := dir.SetAside(t.Context(), record, outbox.Refusal{Reason: "refused"}); err != nil {
+		t.Fatal(err)
+	}
+	put(t, dir, outboxtest.NewEvent("a", ""))
+	torn := recordFile(outboxtest.NewEvent("torn", "")) + ".bad"
+	writeFile(t, path, torn, "{")
+	writeFile(t, path, "notes.json.bad", "{")
+	before := files(t, path)
+	for file, want := range map[string]error{
+		record.ID + ".bad": outbox.ErrConflict,
+		record.ID:          outbox.ErrMalformed,
+		torn:               outbox.ErrMalformed,
+		"notes.json.bad":   outbox.ErrMalformed,
+		"../" + torn:       outbox.ErrNotQuarantined,
+		recordFile(outboxtest.NewEvent("nobody", "")) + ".bad": outbox.ErrNotQuarantined,
+	} {
+		if err := dir.Requeue(t.Context(), file); !errors.Is(err, want) {
+			t.Errorf("Requeue(%q): %v, want %v", file, err, want)
+		}
+	}
+	if diff := cmp.Diff(before, files(t, path)); diff != "" {
+		t.Errorf("files (-before +after):\n%s", diff)
+	}
+}
+
+func TestAReasonIsCutAloudNotInSilence(t *testing.T) {
+	t.Parallel()
+	dir := openDir(t, t.TempDir())
+	put(t, dir, outboxtest.NewEvent("a", ""))
+	if err := dir.SetAside(t.Context(), nextRecords(t, dir)[0], outbox.Refusal{Reason: strings.Repeat("ü", 100_000)}); err != nil {
+		t.Fatal(err)
+	}
+	reason := quarantined(t, dir)[0].Reason
+	if len(reason) > 4200 || !strings.HasSuffix(reason, "ü… (200000 bytes in all)") {
+		t.Errorf("reason of %d bytes, ends in %q", len(reason), reason[len(reason)-40:])
+	}
+}
+
+func TestPutReplacesAPoisonFileOfItsKey(t *testing.T) {
+	t.Parallel()
+	path := t.TempDir()
+	e := outboxtest.NewEvent("a", "")
+	writeFile(t, path, recordFile(e), "")
+	dir := openDir(t, path)
+	put(t, dir, e)
+	wantPending(t, dir, "a")
+	if aside := quarantined(t, dir); len(aside) != 1 || !strings.Contains(aside[0].Reason, "is empty") {
+		t.Errorf("quarantined %+v, want the empty file", aside)
+	}
+}
