@@ -260,6 +260,7 @@ func (d *Dir) Close(ctx context.Context) error {
 	d.mu.Lock()
 	d.closed = true
 	d.mu.Unlock()
+	d.poke() // A relay that waits for records learns that there will be none.
 	if err := d.fs.Close(); err != nil {
 		return errors.Join(unwritten, fmt.Errorf("outbox: %w", err))
 	}
