@@ -24,3 +24,34 @@ func NewBackoff(cfg RelayConfig) Backoff {
 	cfg = cfg.withDefaults()
 	return backoff{min: cfg.MinBackoff, max: cfg.MaxBackoff, retryAfterMax: cfg.MaxRetryAfter}
 }
+
+// Index is the index of a directory whose records have one byte each, and
+// eight keys among them.
+type Index struct{ index *index }
+
+func NewIndex() Index { return Index{newIndex()} }
+
+func (x Index) name(at int64) recordName { return recordName{string(rune('a' + at%8)), at} }
+
+func (x Index) Insert(at int64) bool { return x.index.insert(&entry{name: x.name(at), size: 1}) }
+
+func (x Index) Remove(at int64) {
+	if e := x.index.find(x.name(at)); e != nil {
+		x.index.remove(e)
+	}
+}
+
+// Times walks the index as Next does.
+func (x Index) Times() []int64 {
+	var times []int64
+	at := int64(-1)
+	for e := x.index.after(at, nil); e != nil; e = x.index.after(at, nil) {
+		at = e.name.time
+		times = append(times, at)
+	}
+	return times
+}
+
+func (x Index) Size() (int, int64) { return x.index.len(), x.index.bytes }
+
+func (x Index) Oldest() (int64, bool) { return x.index.oldest() }

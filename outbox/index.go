@@ -61,10 +61,15 @@ func (x *index) search(t int64) int {
 // its time is taken.
 func (x *index) insert(e *entry) bool {
 	i := x.search(e.name.time)
-	if i < len(x.entries) && x.entries[i].name.time == e.name.time {
+	switch taken := i < len(x.entries) && x.entries[i].name.time == e.name.time; {
+	case taken && !x.entries[i].removed:
 		return false
+	case taken: // By one that was set aside and comes back.
+		x.entries[i] = e
+		x.removed--
+	default:
+		x.entries = slices.Insert(x.entries, i, e)
 	}
-	x.entries = slices.Insert(x.entries, i, e)
 	x.byKey[e.name.key] = append(x.byKey[e.name.key], e)
 	x.bytes += e.size
 	x.note(e.name)

@@ -140,7 +140,6 @@ func (d *Dir) join(ctx context.Context, w *write) (joined *write, mine bool, err
 // write tries until the record is durable, conflicts, or is given up.
 func (d *Dir) write(w *write) {
 	defer d.writers.Done()
-	defer d.releaseSlot()
 	for {
 		err := d.tryWrite(w)
 		if err == nil || errors.Is(err, ErrConflict) {
@@ -167,7 +166,7 @@ func (d *Dir) pause() bool {
 	}
 }
 
-// finish publishes the end of a write.
+// finish publishes the end of a write and frees its slot.
 func (d *Dir) finish(w *write, err error) {
 	d.mu.Lock()
 	delete(d.writes, w.key)
@@ -184,6 +183,7 @@ func (d *Dir) finish(w *write, err error) {
 		d.abandoned++
 	}
 	d.mu.Unlock()
+	d.releaseSlot()
 	w.err = err
 	close(w.done)
 	d.poke()

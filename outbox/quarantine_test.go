@@ -147,6 +147,45 @@ func TestAFileThatCannotBeMovedOrReadHoldsUpNothing(t *testing.T) {
 	}
 }
 
+func TestRequeueBetweenPendingRecords(t *testing.T) {
+	t.Parallel()
+	dir := openDir(t, t.TempDir())
+	put(t, dir, outboxtest.NewEvent("a", "x"), outboxtest.NewEvent("b", "x"), outboxtest.NewEvent("c", "x"))
+	if err := dir.SetAside(t.Context(), nextRecords(t, dir)[1], outbox.Refusal{Reason: "unknown room"}); err != nil {
+		t.Fatal(err)
+	}
+	wantPending(t, dir, "a", "c")
+	if err := dir.Requeue(t.Context(), quarantined(t, dir)[0].File); err != nil {
+		t.Fatal(err)
+	}
+	wantPending(t, dir, "a", "b", "c")
+}
+
+// TestARecordThatCannotBeReadHoldsBackItsOrderingKey has one whose ordering key
+// is known, because this process put it.
+func TestARecordThatCannotBeReadHoldsBackItsOrderingKey(t *testing.T) {
+	t.Parallel()
+	dir, disk := openFaulty(t, outbox.DirConfig{Path: t.TempDir()})
+	put(t, dir, outboxtest.NewEvent("a", "x"), outboxtest.NewEvent("b", "x"), outboxtest.NewEvent("c", "y"))
+	disk.Fail(faultfs.Open, 1, errDisk)
+	wantPending(t, dir, "c")
+	wantPending(t, dir, "a", "b", "c")
+}
+
+func TestARecordThatIsRemovedByHandHoldsBackNothing(t *testing.T) {
+	t.Parallel()
+	path := t.TempDir()
+	dir := openDir(t, path)
+	put(t, dir, outboxtest.NewEvent("a", "x"), outboxtest.NewEvent("b", "x"))
+	if err := os.Remove(filepath.Join(path, files(t, path)[0])); err != nil {
+		t.Fatal(err)
+	}
+	wantPending(t, dir, "b")
+	if s := stats(t, dir); s.Records != 1 {
+		t.Errorf("%d records, want 1", s.Records)
+	}
+}
+
 func TestRequeueTakesTheOldPlace(t *testing.T) {
 	t.Parallel()
 	path := t.TempDir()
