@@ -35,9 +35,13 @@ const (
 func TestMain(m *testing.M) {
 	switch os.Getenv(roleVariable) {
 	case rolePutter:
-		os.Exit(playPutter(os.Getenv(pathVariable)))
+		fmt.Println(playPutter(os.Getenv(pathVariable)))
+		os.Exit(1)
 	case roleHolder:
-		os.Exit(playHolder(os.Getenv(pathVariable)))
+		if err := playHolder(os.Getenv(pathVariable)); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
 	default:
 		os.Exit(m.Run())
 	}
@@ -45,11 +49,10 @@ func TestMain(m *testing.M) {
 
 // playPutter puts records from several goroutines until it is killed, and
 // prints the id of each one that was acknowledged.
-func playPutter(path string) int {
+func playPutter(path string) error {
 	dir, err := outbox.OpenDir(outbox.DirConfig{Path: path, AllowVolatile: true})
 	if err != nil {
-		fmt.Println(err)
-		return 1
+		return err
 	}
 	var group sync.WaitGroup
 	for writer := range 8 {
@@ -64,18 +67,17 @@ func playPutter(path string) int {
 		})
 	}
 	group.Wait()
-	return 1
+	return errors.New("a Put failed")
 }
 
 // playHolder holds a directory until its standard input ends.
-func playHolder(path string) int {
+func playHolder(path string) error {
 	if _, err := outbox.OpenDir(outbox.DirConfig{Path: path, AllowVolatile: true}); err != nil {
-		fmt.Println(err)
-		return 1
+		return err
 	}
 	fmt.Println("open")
-	_, _ = io.Copy(io.Discard, os.Stdin)
-	return 0
+	_, err := io.Copy(io.Discard, os.Stdin)
+	return err
 }
 
 // startRole starts this binary in a role. The caller must reap it.

@@ -22,7 +22,8 @@ func TestRecordNames(t *testing.T) {
 		{event.Key{Tenant: "..", Scope: "/", Operation: "a.b", ID: "A"}, 1, "%2e%2e.%2f.a%2eb.%41-19700101000000.000000001.json"},
 		{event.Key{Tenant: "-rf", Scope: "%", Operation: "~", ID: "ü"}, 1_769_871_845_999_999_999, "%2drf.%25.%7e.%c3%bc-20260131150405.999999999.json"},
 		{
-			event.Key{Tenant: "acme", Scope: "match", Operation: "settle", ID: long}, 0,
+			event.Key{Tenant: "acme", Scope: "match", Operation: "settle", ID: long},
+			0,
 			"acme.match.settle." + strings.Repeat("r", 77) + "~26b753a242d5f9005c749f00e02153d3d8293ea1c36a822764397e932c5a71a4-19700101000000.000000000.json",
 		},
 	} {

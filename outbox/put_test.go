@@ -225,8 +225,7 @@ func TestPutBlocksWhileTheDiskFails(t *testing.T) {
 		for _, id := range []string{"a", "b", "c"} {
 			go func() { results <- dir.Put(t.Context(), outboxtest.NewEvent(id, "")) }()
 		}
-		time.Sleep(time.Hour)
-		synctest.Wait()
+		pass(time.Hour)
 		s := stats(t, dir)
 		if !errors.Is(s.Unhealthy, outbox.ErrUnhealthy) || !errors.Is(s.Unhealthy, errDisk) || s.Waiting != 2 || s.MaxWaiting != 2 {
 			t.Errorf("stats %+v, want unhealthy with 2 of 2 waiting", s)

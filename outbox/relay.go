@@ -86,13 +86,13 @@ func (c *RelayConfig) Validate() error {
 			broken = append(broken, field.name+" must not be negative")
 		}
 	}
-	if full := c.withDefaults(); full.MinBackoff > full.MaxBackoff {
+	if full := withDefaults(*c); full.MinBackoff > full.MaxBackoff {
 		broken = append(broken, fmt.Sprintf("MinBackoff must not pass MaxBackoff, is %s of %s", full.MinBackoff, full.MaxBackoff))
 	}
 	return configError(broken)
 }
 
-func (c RelayConfig) withDefaults() RelayConfig {
+func withDefaults(c RelayConfig) RelayConfig {
 	setDefault(&c.Concurrency, DefaultConcurrency)
 	setDefault(&c.AttemptTimeout, DefaultAttemptTimeout)
 	setDefault(&c.MinBackoff, DefaultMinBackoff)
@@ -132,7 +132,10 @@ func NewRelay(cfg RelayConfig) (*Relay, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	return &Relay{cfg: cfg.withDefaults(), now: time.Now}, nil
+	return &Relay{
+		cfg: withDefaults(cfg),
+		now: time.Now,
+	}, nil
 }
 
 // Run delivers until ctx is done; then it starts nothing new, waits for what is
@@ -214,21 +217,24 @@ func (r *relayRun) fetch(ctx context.Context, now time.Time) error {
 		switch {
 		case errors.Is(err, ErrClosed):
 			return err
-		case err != nil && ctx.Err() != nil:
-			return nil
-		case err != nil:
-			r.fetchFailures++
-			r.fetchAt = now.Add(r.schedule.backoff.delay(r.fetchFailures, 0, r.schedule.random()))
-			r.relay.cfg.Logger.Error("outbox: the source fails", "failures", r.fetchFailures, "error", err)
-			return nil
-		}
-		r.fetchFailures = 0
-		if len(records) < limit {
+		case err != nil && ctx.Err() == nil:
+			r.fetchFailed(now, err)
+		case err == nil && len(records) < limit:
+			r.fetchFailures = 0
 			r.more = false
 			r.schedule.exhausted()
+		case err == nil:
+			r.fetchFailures = 0
 		}
 	}
 	return nil
+}
+
+// fetchFailed leaves the source alone for a while.
+func (r *relayRun) fetchFailed(now time.Time, err error) {
+	r.fetchFailures++
+	r.fetchAt = now.Add(r.schedule.backoff.delay(r.fetchFailures, 0, r.schedule.random()))
+	r.relay.cfg.Logger.Error("outbox: the source fails", "failures", r.fetchFailures, "error", err)
 }
 
 func (r *relayRun) dispatch(ctx context.Context) {

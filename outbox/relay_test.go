@@ -91,6 +91,13 @@ func (r *running) wantLeft(t *testing.T, want ...string) {
 	}
 }
 
+// pass lets time pass in a bubble, and then everything that it brought about
+// happen.
+func pass(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
+
 // failing lets the attempts at a key fail that until says.
 func failing(id string, until int) func(event.Event, int) outboxtest.Fault {
 	return func(e event.Event, n int) outboxtest.Fault {
@@ -140,8 +147,7 @@ func TestOnlyProofRemovesARecord(t *testing.T) {
 				}
 				r.put(outboxtest.NewEvent("a", "x"), outboxtest.NewEvent("b", "x"))
 				r.start(t, outbox.RelayConfig{})
-				time.Sleep(outbox.DefaultAttemptTimeout)
-				synctest.Wait()
+				pass(outbox.DefaultAttemptTimeout)
 				if first := r.attempted()[0]; first != "a 1" {
 					t.Errorf("the first attempt is %q", first)
 				}
@@ -151,8 +157,7 @@ func TestOnlyProofRemovesARecord(t *testing.T) {
 				if len(r.source.Aside()) != 0 {
 					t.Error("the record was set aside")
 				}
-				time.Sleep(time.Minute)
-				synctest.Wait()
+				pass(time.Minute)
 				r.wantAttempts(t, "a 1", "a 2", "b 1", "b 2")
 				r.wantLeft(t)
 				r.finish(t)
@@ -168,7 +173,7 @@ func TestARecordWithoutProofStays(t *testing.T) {
 		r.sender.Fault = func(event.Event, int) outboxtest.Fault { return outboxtest.Fault{Bare: true} }
 		r.put(outboxtest.NewEvent("a", ""))
 		r.start(t, outbox.RelayConfig{AcceptPublished: true})
-		time.Sleep(24 * time.Hour)
+		pass(24 * time.Hour)
 		r.wantLeft(t, "a")
 		r.finish(t)
 	})
@@ -191,7 +196,7 @@ func TestABrokersWordCountsWhereTheConfigSaysSo(t *testing.T) {
 		if r.log.count("level=ERROR", "another") != 1 {
 			t.Errorf("no alarm for another event's acknowledgement: %q", r.log.lines)
 		}
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		r.wantLeft(t)
 		r.finish(t)
 	})
@@ -213,8 +218,7 @@ func TestARefusedRecordIsSetAsideAndBlocksNothing(t *testing.T) {
 		}
 		r.put(outboxtest.NewEvent("a", "x"), outboxtest.NewEvent("b", "x"))
 		r.start(t, outbox.RelayConfig{})
-		time.Sleep(time.Minute)
-		synctest.Wait()
+		pass(time.Minute)
 		r.wantAttempts(t, "a 1", "a 2", "b 1")
 		aside := r.source.Aside()
 		if len(aside) != 1 || aside[0].Record.Event.Key.ID != "a" || aside[0].Why != (outbox.Refusal{Reason: "unknown room", Attempts: 2}) {
@@ -232,8 +236,7 @@ func TestAFailingRecordHoldsBackItsOwnOrderingKeyAlone(t *testing.T) {
 		r.put(outboxtest.NewEvent("a", "x"), outboxtest.NewEvent("b", "x"), outboxtest.NewEvent("c", "y"), outboxtest.NewEvent("d", "y"))
 		r.start(t, outbox.RelayConfig{Concurrency: 1})
 		r.wantAttempts(t, "a 1", "c 1", "d 1")
-		time.Sleep(time.Minute)
-		synctest.Wait()
+		pass(time.Minute)
 		r.wantAttempts(t, "a 1", "c 1", "d 1", "a 2", "a 3", "a 4", "b 1")
 		r.wantLeft(t)
 		r.finish(t)
@@ -285,13 +288,13 @@ func TestBackoffDoublesWithJitter(t *testing.T) {
 		r.sender.Fault = failing("a", 9)
 		r.put(outboxtest.NewEvent("a", ""))
 		r.start(t, outbox.RelayConfig{})
-		time.Sleep(time.Hour)
+		pass(time.Hour)
 		attempts := r.sender.Attempts()
 		if len(attempts) != 10 {
 			t.Fatalf("%d attempts, want 10", len(attempts))
 		}
-		for i, most := range []time.Duration{1, 2, 4, 8, 16, 30, 30, 30, 30} {
-			most *= time.Second
+		for i, seconds := range []int{1, 2, 4, 8, 16, 30, 30, 30, 30} {
+			most := time.Duration(seconds) * time.Second
 			if gap := attempts[i+1].At.Sub(attempts[i].At); gap < most/2 || gap > most {
 				t.Errorf("attempt %d came after %v, want %v to %v", i+2, gap, most/2, most)
 			}
@@ -338,7 +341,7 @@ func TestRetryAfterIsHonouredUpToTheCap(t *testing.T) {
 		}
 		r.put(outboxtest.NewEvent("a", ""))
 		r.start(t, outbox.RelayConfig{})
-		time.Sleep(time.Hour)
+		pass(time.Hour)
 		attempts := r.sender.Attempts()
 		if len(attempts) != 3 {
 			t.Fatalf("%d attempts, want 3", len(attempts))
@@ -366,14 +369,13 @@ func TestADestinationThatIsDownIsProbedAndNotHammered(t *testing.T) {
 			r.put(outboxtest.NewEvent(fmt.Sprintf("%04d", i), ""))
 		}
 		r.start(t, outbox.RelayConfig{})
-		time.Sleep(time.Hour - time.Second)
+		pass(time.Hour - time.Second)
 		// Eight were out when it went down. Then one probe each 15 to 30 s,
 		// after five that came closer together.
 		if attempts := len(r.sender.Attempts()); attempts < 120 || attempts > 260 {
 			t.Errorf("%d attempts in an hour, want one in 15 to 30 s", attempts)
 		}
-		time.Sleep(time.Minute)
-		synctest.Wait()
+		pass(time.Minute)
 		r.wantLeft(t)
 		r.finish(t)
 	})
@@ -395,11 +397,10 @@ func TestRecordsThatFailAloneCannotKeepOthersWaiting(t *testing.T) {
 			r.put(outboxtest.NewEvent(fmt.Sprintf("bad-%02d", i), ""))
 		}
 		r.start(t, outbox.RelayConfig{})
-		time.Sleep(2 * time.Hour)
+		pass(2 * time.Hour)
 		for i := range 10 {
 			r.put(outboxtest.NewEvent(fmt.Sprintf("good-%d", i), ""))
-			time.Sleep(outbox.DefaultMaxBackoff)
-			synctest.Wait()
+			pass(outbox.DefaultMaxBackoff)
 			if left := len(r.source.Pending()); left != 100 {
 				t.Errorf("good record %d was not delivered within the longest back-off: %d left", i, left)
 			}
@@ -446,7 +447,7 @@ func TestASourceThatFailsIsTriedAgain(t *testing.T) {
 					t.Errorf("log %q, want one alarm", r.log.lines)
 				}
 				for len(r.source.Pending()) > 0 && time.Since(began) < time.Minute {
-					time.Sleep(100 * time.Millisecond)
+					pass(100 * time.Millisecond)
 				}
 				if took := time.Since(began); took < 1500*time.Millisecond || took > 3100*time.Millisecond {
 					t.Errorf("delivered after %v, want after two back-offs, 1.5s to 3s", took)
@@ -466,7 +467,7 @@ func TestARefusalThatCannotBeSetAsideKeepsTheRecord(t *testing.T) {
 		r.put(outboxtest.NewEvent("a", ""))
 		r.start(t, outbox.RelayConfig{})
 		r.wantLeft(t, "a")
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		r.wantLeft(t)
 		if len(r.source.Aside()) != 1 {
 			t.Error("the record was not set aside in the end")
@@ -507,8 +508,7 @@ func TestADirectoryIsDeliveredAsItFills(t *testing.T) {
 		r.sender.Fault = failing("a", 2)
 		r.start(t, outbox.RelayConfig{Source: dir})
 		put(t, dir, outboxtest.NewEvent("a", "x"), outboxtest.NewEvent("b", "x"), outboxtest.NewEvent("c", "y"))
-		time.Sleep(time.Minute)
-		synctest.Wait()
+		pass(time.Minute)
 		if diff := cmp.Diff([]string{"a 1", "c 1", "a 2", "a 3", "b 1"}, r.attempted()); diff != "" {
 			t.Errorf("attempts (-want +got):\n%s", diff)
 		}

@@ -59,6 +59,9 @@ type Sender struct {
 	// from 1. Nil: nothing. It may be called concurrently.
 	Fault func(e event.Event, n int) Fault
 
+	// Now dates attempts. Nil means time.Now.
+	Now func() time.Time
+
 	mu       sync.Mutex
 	attempts []Attempt
 	taken    []event.Event
@@ -119,6 +122,10 @@ func (s *Sender) Send(ctx context.Context, batch []event.Event) []outbox.Answer 
 func (s *Sender) begin(e event.Event) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	now := s.Now
+	if now == nil {
+		now = time.Now
+	}
 	if s.counts == nil {
 		s.counts = make(map[string]int)
 		s.busy = make(map[string]bool)
@@ -129,7 +136,7 @@ func (s *Sender) begin(e event.Event) int {
 		s.overlaps++
 	}
 	s.busy[e.Ordering()] = true
-	s.attempts = append(s.attempts, Attempt{e, s.counts[e.ID], time.Now()})
+	s.attempts = append(s.attempts, Attempt{e, s.counts[e.ID], now()})
 	return s.counts[e.ID]
 }
 

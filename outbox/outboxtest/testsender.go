@@ -56,12 +56,14 @@ func TestSender(t *testing.T, open func(tb testing.TB) SenderSubject) {
 }
 
 func testSenderProof(t *testing.T, s SenderSubject) {
+	t.Helper()
 	e := NewEvent("a", "x")
 	wantProof(t, s, e, send(t, s, e)[0])
 	wantTaken(t, s, e)
 }
 
 func testSenderBatch(t *testing.T, s SenderSubject) {
+	t.Helper()
 	batch := []event.Event{NewEvent("c", "x"), NewEvent("a", "y"), NewEvent("b", "z")}
 	for i, answer := range send(t, s, batch...) {
 		wantProof(t, s, batch[i], answer)
@@ -70,6 +72,7 @@ func testSenderBatch(t *testing.T, s SenderSubject) {
 }
 
 func testSenderRepeat(t *testing.T, s SenderSubject) {
+	t.Helper()
 	e := NewEvent("a", "x")
 	for range 2 {
 		wantProof(t, s, e, send(t, s, e)[0])
@@ -77,6 +80,7 @@ func testSenderRepeat(t *testing.T, s SenderSubject) {
 }
 
 func testSenderRefusal(t *testing.T, s SenderSubject) {
+	t.Helper()
 	if s.Refuse == nil {
 		t.Log("the destination can't refuse, and the subject says so")
 		return
@@ -98,6 +102,7 @@ func testSenderRefusal(t *testing.T, s SenderSubject) {
 }
 
 func testSenderBroken(t *testing.T, s SenderSubject) {
+	t.Helper()
 	s.Break()
 	ctx, cancel := context.WithCancel(t.Context())
 	sent := make(chan []outbox.Answer, 1)
@@ -107,12 +112,14 @@ func testSenderBroken(t *testing.T, s SenderSubject) {
 }
 
 func testSenderCancelled(t *testing.T, s SenderSubject) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	wantErrors(t, s.Sender.Send(ctx, []event.Event{NewEvent("a", "x"), NewEvent("b", "y")}), 2)
 }
 
 func testSenderOwned(t *testing.T, s SenderSubject) {
+	t.Helper()
 	batch := []event.Event{NewEvent("a", "x"), NewEvent("b", "y")}
 	batch[0].Extensions = map[string]any{"text": "value"}
 	before := texts(batch)
@@ -123,6 +130,7 @@ func testSenderOwned(t *testing.T, s SenderSubject) {
 }
 
 func testSenderConcurrent(t *testing.T, s SenderSubject) {
+	t.Helper()
 	var group sync.WaitGroup
 	var want []event.Event
 	for i := range 16 {

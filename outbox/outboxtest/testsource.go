@@ -56,10 +56,12 @@ func TestSource(t *testing.T, open func(tb testing.TB) SourceSubject) {
 }
 
 func testSourceEmpty(t *testing.T, s SourceSubject) {
+	t.Helper()
 	wantNext(t, s, 10, nil)
 }
 
 func testSourceOrder(t *testing.T, s SourceSubject) {
+	t.Helper()
 	events := putAll(t, s, "b/x", "a/y", "c/x")
 	full := events[1]
 	full.Subject, full.DataSchema = "subject", "https://example.com/schema"
@@ -72,6 +74,7 @@ func testSourceOrder(t *testing.T, s SourceSubject) {
 }
 
 func testSourceLimit(t *testing.T, s SourceSubject) {
+	t.Helper()
 	events := putAll(t, s, "a/x", "b/x", "c/y", "d/z")
 	wantNext(t, s, 3, nil, events[:3]...)
 	wantNext(t, s, 1, nil, events[0])
@@ -79,6 +82,7 @@ func testSourceLimit(t *testing.T, s SourceSubject) {
 }
 
 func testSourceExcept(t *testing.T, s SourceSubject) {
+	t.Helper()
 	events := putAll(t, s, "a/x", "b/y", "c/x", "d/z")
 	wantNext(t, s, 10, []string{"x"}, events[1], events[3])
 	wantNext(t, s, 10, []string{"x", "z", "nobody"}, events[1])
@@ -87,11 +91,13 @@ func testSourceExcept(t *testing.T, s SourceSubject) {
 }
 
 func testSourceOwnOrdering(t *testing.T, s SourceSubject) {
+	t.Helper()
 	events := putAll(t, s, "a/", "b/")
 	wantNext(t, s, 10, []string{events[0].Key.String()}, events[1])
 }
 
 func testSourceRemove(t *testing.T, s SourceSubject) {
+	t.Helper()
 	events := putAll(t, s, "a/x", "b/x")
 	records := next(t, s, 10, nil)
 	for range 2 {
@@ -103,6 +109,7 @@ func testSourceRemove(t *testing.T, s SourceSubject) {
 }
 
 func testSourceRemoveSeveral(t *testing.T, s SourceSubject) {
+	t.Helper()
 	events := putAll(t, s, "a/x", "b/y", "c/x")
 	records := next(t, s, 10, nil)
 	if err := s.Source.Remove(t.Context(), []outbox.Record{records[0], records[2]}); err != nil {
@@ -112,6 +119,7 @@ func testSourceRemoveSeveral(t *testing.T, s SourceSubject) {
 }
 
 func testSourceSetAside(t *testing.T, s SourceSubject) {
+	t.Helper()
 	events := putAll(t, s, "a/x", "b/y")
 	records := next(t, s, 10, nil)
 	if err := s.Source.SetAside(t.Context(), records[0], outbox.Refusal{Reason: "unknown room", Attempts: 3}); err != nil {
@@ -122,6 +130,7 @@ func testSourceSetAside(t *testing.T, s SourceSubject) {
 }
 
 func testSourceSetAsideGone(t *testing.T, s SourceSubject) {
+	t.Helper()
 	putAll(t, s, "a/x")
 	records := next(t, s, 10, nil)
 	if err := s.Source.Remove(t.Context(), records); err != nil {
@@ -134,6 +143,7 @@ func testSourceSetAsideGone(t *testing.T, s SourceSubject) {
 }
 
 func testSourceWake(t *testing.T, s SourceSubject) {
+	t.Helper()
 	select { // A source may have woken us for nothing.
 	case <-s.Source.Wake():
 	default:
@@ -147,6 +157,7 @@ func testSourceWake(t *testing.T, s SourceSubject) {
 }
 
 func testSourceOwned(t *testing.T, s SourceSubject) {
+	t.Helper()
 	events := putAll(t, s, "a/x")
 	records := next(t, s, 10, nil)
 	records[0].Event.Data[0] = 'X'
@@ -155,6 +166,7 @@ func testSourceOwned(t *testing.T, s SourceSubject) {
 }
 
 func testSourceCancelled(t *testing.T, s SourceSubject) {
+	t.Helper()
 	putAll(t, s, "a/x")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -164,6 +176,7 @@ func testSourceCancelled(t *testing.T, s SourceSubject) {
 }
 
 func testSourceReopen(t *testing.T, s SourceSubject) {
+	t.Helper()
 	if s.Reopen == nil {
 		t.Log("the subject keeps nothing, and says so")
 		return

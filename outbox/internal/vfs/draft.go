@@ -38,7 +38,7 @@ func (f *namedDraft) Publish(name string) error {
 }
 
 func (f *namedDraft) Close() error {
-	err := f.File.Close()
+	err := f.dir.fail("close", f.name, f.File.Close())
 	if f.published {
 		return err
 	}

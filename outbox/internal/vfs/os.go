@@ -29,7 +29,7 @@ type Options struct {
 func Open(path string, options Options) (Dir, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("vfs: %w", err)
 	}
 	if err := makeDurable(path); err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func makeDurable(path string) error {
 		}
 	}
 	if err := os.Mkdir(path, dirMode); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
+		return fmt.Errorf("vfs: %w", err)
 	}
 	handle, err := openDir(parent)
 	if err != nil {
@@ -65,7 +65,11 @@ func makeDurable(path string) error {
 }
 
 func openDir(path string) (*os.File, error) {
-	return os.OpenFile(path, os.O_RDONLY|unix.O_DIRECTORY, 0)
+	handle, err := os.OpenFile(path, os.O_RDONLY|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return nil, fmt.Errorf("vfs: %w", err)
+	}
+	return handle, nil
 }
 
 // osDir is a real directory. Every call goes through its handle, so that
@@ -101,7 +105,7 @@ func (d *osDir) open(name string, flags int) (*os.File, error) {
 	var fd int
 	err := uninterrupted(func() (err error) {
 		fd, err = unix.Openat(d.fd(), name, flags|unix.O_CLOEXEC, fileMode)
-		return err
+		return err //nolint:wrapcheck // fail does.
 	})
 	if err != nil {
 		return nil, d.fail("open", name, err)
@@ -181,9 +185,9 @@ func (d *osDir) Rename(from, to string) error {
 // duplicate.
 func linkThenUnlink(fd int, from, to string) error {
 	if err := unix.Linkat(fd, from, fd, to, 0); err != nil {
-		return err
+		return err //nolint:wrapcheck // The caller adds the name.
 	}
-	return unix.Unlinkat(fd, from, 0)
+	return unix.Unlinkat(fd, from, 0) //nolint:wrapcheck // The caller adds the name.
 }
 
 func (d *osDir) Remove(name string) error {
@@ -212,7 +216,7 @@ func (d *osDir) Space() (Space, error) {
 	if err := unix.Fstatfs(d.fd(), &stat); err != nil {
 		return Space{}, d.fail("fstatfs", "", err)
 	}
-	return Space{Bytes: stat.Bavail * uint64(stat.Bsize), Inodes: stat.Ffree}, nil
+	return Space{Bytes: stat.Bavail * uint64(stat.Bsize), Inodes: stat.Ffree}, nil //nolint:gosec // A size is not negative.
 }
 
 func (d *osDir) Volatile() (bool, error) {
@@ -223,4 +227,4 @@ func (d *osDir) Volatile() (bool, error) {
 	return volatile(&stat), nil
 }
 
-func (d *osDir) Close() error { return d.handle.Close() }
+func (d *osDir) Close() error { return d.fail("close", "", d.handle.Close()) }

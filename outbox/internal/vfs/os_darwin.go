@@ -17,7 +17,7 @@ func renameNoReplace(fd int, from, to string) error {
 	if errors.Is(err, unix.ENOTSUP) || errors.Is(err, unix.EINVAL) {
 		return linkThenUnlink(fd, from, to)
 	}
-	return err
+	return err //nolint:wrapcheck // The caller adds the name.
 }
 
 // volatile names the file system that lives in memory.

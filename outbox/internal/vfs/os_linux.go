@@ -52,7 +52,7 @@ func renameNoReplace(fd int, from, to string) error {
 	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) {
 		return linkThenUnlink(fd, from, to)
 	}
-	return err
+	return err //nolint:wrapcheck // The caller adds the name.
 }
 
 // volatile names the file systems that live in memory.

@@ -85,6 +85,7 @@ func read(t *testing.T, dir vfs.Dir, name string) string {
 func TestADraftAppearsWholeUnderItsNameAndReplacesNothing(t *testing.T) {
 	t.Parallel()
 	bothDrafts(t, func(t *testing.T, _ string, dir vfs.Dir) {
+		t.Helper()
 		barrier, err := dir.Barrier()
 		must(t, err)
 		first, second := draft(t, dir, "first"), draft(t, dir, "second")
@@ -121,6 +122,7 @@ func TestSweepRemovesWhatADeadProcessLeftAndNothingElse(t *testing.T) {
 func TestRenameReplacesNothing(t *testing.T) {
 	t.Parallel()
 	bothDrafts(t, func(t *testing.T, path string, dir vfs.Dir) {
+		t.Helper()
 		must(t, os.WriteFile(filepath.Join(path, "a"), []byte("a"), 0o600), os.WriteFile(filepath.Join(path, "b"), []byte("b"), 0o600))
 		if err := dir.Rename("a", "b"); !errors.Is(err, fs.ErrExist) {
 			t.Errorf("Rename over a file: %v, want %v", err, fs.ErrExist)

@@ -65,6 +65,7 @@ type File interface {
 	// Sync makes the content durable. After an error the content may be
 	// lost though a later Sync succeeds: never call it again.
 	Sync() error
+	// Close ends the use of the file.
 	Close() error
 }
 
@@ -87,7 +88,10 @@ type Draft interface {
 // write-back once to each handle that was open at the time, so every writer
 // opens its own before it changes a name, and uses it once.
 type Barrier interface {
+	// Sync makes every change of a name since the barrier was opened
+	// durable. After an error each of them may be lost.
 	Sync() error
+	// Close ends the use of the handle.
 	Close() error
 }
 

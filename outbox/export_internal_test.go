@@ -21,7 +21,7 @@ var Delay = backoff.delay
 type Backoff = backoff
 
 func NewBackoff(cfg RelayConfig) Backoff {
-	cfg = cfg.withDefaults()
+	cfg = withDefaults(cfg)
 	return backoff{min: cfg.MinBackoff, max: cfg.MaxBackoff, retryAfterMax: cfg.MaxRetryAfter}
 }
 
