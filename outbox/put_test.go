@@ -202,15 +202,22 @@ func TestPutAfterAFailedSyncOfTheSameRecordKeepsItsPlace(t *testing.T) {
 	before := files(t, path)
 	disk.Fail(faultfs.Resync, 1, errDisk)
 	put(t, dir, first)
+	steps := disk.Calls()
+	var ops []faultfs.Op
+	for _, step := range steps[len(steps)-8:] {
+		ops = append(ops, step.Op)
+	}
+	if diff := cmp.Diff([]faultfs.Op{
+		faultfs.Resync, // It fails.
+		faultfs.Barrier, faultfs.Create, faultfs.Write, faultfs.Sync, faultfs.Publish, faultfs.SyncNames,
+		faultfs.Remove, // The old file goes when the fresh one is durable.
+	}, ops); diff != "" {
+		t.Errorf("last steps (-want +got):\n%s", diff)
+	}
 	wantPending(t, dir, "a", "b")
 	after := files(t, path)
 	if len(after) != 2 || after[0] == before[0] || after[1] != before[1] {
 		t.Errorf("files before %q, after %q; want a fresh file for a and the old one for b", before, after)
-	}
-	if disk.Calls()[len(disk.Calls())-3].Op != faultfs.Remove {
-		// The last two calls are Next's: the old file goes only after the
-		// fresh one is durable.
-		t.Errorf("the old file was not removed last: %v", disk.Calls())
 	}
 }
 

@@ -458,6 +458,20 @@ func TestASourceThatFailsIsTriedAgain(t *testing.T) {
 	}
 }
 
+func TestASourceThatFailsDoesNotCountAgainstTheDestination(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var r running
+		r.source.Fail(outboxtest.Remove, errDisk)
+		r.put(outboxtest.NewEvent("a", ""))
+		r.start(t, outbox.RelayConfig{DownAfter: 1})
+		r.put(outboxtest.NewEvent("b", ""))
+		synctest.Wait()
+		r.wantAttempts(t, "a 1", "b 1")
+		r.finish(t)
+	})
+}
+
 func TestARefusalThatCannotBeSetAsideKeepsTheRecord(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
