@@ -37,7 +37,8 @@ type Refusal struct {
 // Safe for concurrent use.
 type Source interface {
 	// Next returns up to limit pending records, oldest first, of ordering
-	// keys that are not in except. Within an ordering key it leaves none
+	// keys that are not in except, whose members are what
+	// [event.Event.Ordering] returns. Within an ordering key it leaves none
 	// out: what it returns begins with that key's oldest pending record and
 	// goes on in order. A record stays pending, and is returned again, until
 	// it is removed or set aside.

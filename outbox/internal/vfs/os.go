@@ -216,7 +216,7 @@ func (d *osDir) Space() (Space, error) {
 	if err := unix.Fstatfs(d.fd(), &stat); err != nil {
 		return Space{}, d.fail("fstatfs", "", err)
 	}
-	return Space{Bytes: stat.Bavail * uint64(stat.Bsize), Inodes: stat.Ffree}, nil //nolint:gosec // A size is not negative.
+	return Space{Bytes: stat.Bavail * uint64(stat.Bsize), Inodes: stat.Ffree}, nil //nolint:gosec,nolintlint // A size is not negative, and only Linux has it signed.
 }
 
 func (d *osDir) Volatile() (bool, error) {
