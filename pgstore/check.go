@@ -1,0 +1,136 @@
+package pgstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Weakness names a property of a server with which it cannot keep what a
+// receipt promises.
+type Weakness string
+
+const (
+	// FsyncOff is fsync=off or full_page_writes=off: a crash of the
+	// machine may lose or tear what was committed.
+	FsyncOff Weakness = "fsync-off"
+	// SynchronousCommitOff is synchronous_commit=off: COMMIT answers before
+	// it is durable.
+	SynchronousCommitOff Weakness = "synchronous-commit-off"
+	// Unlogged is an unlogged table or sequence: a crash of the server
+	// empties it.
+	Unlogged Weakness = "unlogged"
+)
+
+func (w Weakness) validate() error {
+	switch w {
+	case FsyncOff, SynchronousCommitOff, Unlogged:
+		return nil
+	default:
+		return fmt.Errorf("must hold only weaknesses that this package names, holds %q", string(w))
+	}
+}
+
+// ErrUnfit is true where [Store.Check] found that the database cannot keep the
+// store's promises. The text names every reason.
+var ErrUnfit = errors.New("pgstore: the database cannot keep the store's promises")
+
+func (s *Store) allows(weakness Weakness) bool { return slices.Contains(s.config.Allow, weakness) }
+
+// Check reports why the database could not keep what a receipt promises: it is
+// a standby, its settings or tables may lose commits in a crash, its encoding
+// is not UTF-8, or a migration is missing. It changes nothing. Config.Allow
+// lists what it is to put up with.
+//
+// errors.Is(err, [ErrUnfit]) is true where there are such reasons; any other
+// error means that Check could not find out. Nil says nothing about a later
+// failover: if the primary is lost together with commits that no standby has,
+// their receipts are lost with their effects.
+func (s *Store) Check(ctx context.Context) error {
+	var settings serverSettings
+	err := s.config.Pool.QueryRow(ctx, settingsSQL).Scan(&settings.standby, &settings.fsync,
+		&settings.fullPages, &settings.synchronousCommit, &settings.encoding)
+	if err != nil {
+		return fmt.Errorf("pgstore: checking the server's settings: %w", err)
+	}
+	reasons := s.judgeSettings(settings)
+	missing, err := s.missingMigration(ctx)
+	if err != nil {
+		return fmt.Errorf("pgstore: checking schema %q: %w", s.config.Schema, err)
+	}
+	if missing != nil {
+		reasons = append(reasons, missing)
+	}
+	unlogged, err := s.unlogged(ctx)
+	if err != nil {
+		return fmt.Errorf("pgstore: checking schema %q: %w", s.config.Schema, err)
+	}
+	if len(unlogged) > 0 && !s.allows(Unlogged) {
+		reasons = append(reasons, fmt.Errorf("unlogged: %q", unlogged))
+	}
+	if len(reasons) > 0 {
+		return fmt.Errorf("%w: %w", ErrUnfit, errors.Join(reasons...))
+	}
+	return nil
+}
+
+// settingsSQL asks for the settings that a new transaction would have.
+const settingsSQL = `SELECT pg_is_in_recovery(), current_setting('fsync'), current_setting('full_page_writes'),
+	current_setting('synchronous_commit'), current_setting('server_encoding')`
+
+type serverSettings struct {
+	standby                                       bool
+	fsync, fullPages, synchronousCommit, encoding string
+}
+
+func (s *Store) judgeSettings(settings serverSettings) []error {
+	var reasons []error
+	if settings.standby {
+		reasons = append(reasons, errStandby)
+	}
+	if settings.fsync == "off" && !s.allows(FsyncOff) {
+		reasons = append(reasons, errors.New("fsync is off"))
+	}
+	if settings.fullPages == "off" && !s.allows(FsyncOff) {
+		reasons = append(reasons, errors.New("full_page_writes is off"))
+	}
+	if settings.synchronousCommit == "off" && !s.allows(SynchronousCommitOff) {
+		reasons = append(reasons, errors.New("synchronous_commit is off"))
+	}
+	if settings.encoding != "UTF8" {
+		reasons = append(reasons, fmt.Errorf("server_encoding is %s, must be UTF8, which keys are in", settings.encoding))
+	}
+	return reasons
+}
+
+// missingMigration returns the reason, nil where nothing is missing. A newer
+// version than this build's is fine: migrations only add.
+func (s *Store) missingMigration(ctx context.Context) (reason, err error) {
+	migrations, err := loadMigrations(s.config.Schema)
+	if err != nil {
+		return nil, err
+	}
+	applied := 0
+	var exists bool
+	err = s.config.Pool.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", quoteSchema(s.config.Schema)+".migrations").Scan(&exists)
+	if err == nil && exists {
+		applied, err = appliedVersion(ctx, s.config.Pool, s.config.Schema)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if newest := newestVersion(migrations); applied < newest {
+		return fmt.Errorf("schema %q is at migration %d, must be at %d: call Migrate", s.config.Schema, applied, newest), nil
+	}
+	return nil, nil
+}
+
+// unlogged lists the unlogged tables and sequences in the store's schema.
+func (s *Store) unlogged(ctx context.Context) ([]string, error) {
+	var names []string
+	err := s.config.Pool.QueryRow(ctx, `SELECT coalesce(array_agg(relname::text ORDER BY relname), '{}')
+		FROM pg_class WHERE relnamespace = to_regnamespace($1) AND relpersistence = 'u' AND relkind IN ('r', 'p', 'S')`,
+		quoteSchema(s.config.Schema)).Scan(&names)
+	return names, err
+}

@@ -1,0 +1,134 @@
+package pgstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/settleonce/settleonce/receipt"
+)
+
+// Transaction states as the server reports them with ReadyForQuery.
+const (
+	statusIdle   = 'I' // in no transaction
+	statusOpen   = 'T'
+	statusFailed = 'E' // in a transaction that can only be rolled back
+)
+
+// session is one open transaction and the connection that it has to itself.
+type session struct {
+	store *Store
+	claim receipt.Claim
+	conn  *pgxpool.Conn
+	// tx is pgx's own object, which the callback never sees.
+	tx     pgx.Tx
+	handle *transaction
+
+	// synchronousCommit is the setting that the first flush found.
+	synchronousCommit string
+	claimed, newest   *receipt.Receipt
+
+	ended bool
+}
+
+var _ receipt.Session[pgx.Tx] = (*session)(nil)
+
+// Tx returns the guarded transaction, see the package comment.
+func (s *session) Tx() pgx.Tx { return s.handle }
+
+// Prior returns what the first flush read.
+func (s *session) Prior() (claimed, newest *receipt.Receipt) { return s.claimed, s.newest }
+
+// Rollback ends the transaction. It runs on a context of its own, so that a
+// caller who was cancelled still frees the key.
+func (s *session) Rollback(ctx context.Context) error {
+	if s.ended {
+		return nil
+	}
+	s.handle.close()
+	gone := s.transactionGone(ctx)
+	err := s.end(ctx)
+	if gone {
+		return fmt.Errorf("pgstore: %w", receipt.ErrTransactionEnded)
+	}
+	if err != nil {
+		return fmt.Errorf("pgstore: rolling back %s: %w", s.claim.Key, err)
+	}
+	return nil
+}
+
+// transactionGone reports whether the callback ended the transaction on the
+// bare connection. Outside of a transaction that shows at once; a new one that
+// it began in its place lacks the setting that marks the session's own. A
+// failed transaction cannot be asked any more, nor can a lost connection.
+func (s *session) transactionGone(ctx context.Context) bool {
+	switch s.status() {
+	case statusIdle:
+		return true
+	case statusOpen:
+		return s.handle.scope.bare && !s.connectionLost() && s.attemptGone(ctx)
+	default:
+		return false
+	}
+}
+
+func (s *session) attemptGone(ctx context.Context) bool {
+	ctx, cancel := s.cleanupContext(ctx)
+	defer cancel()
+	var attempt *string
+	err := s.tx.QueryRow(ctx, "SELECT current_setting('"+attemptSetting+"', true)").Scan(&attempt)
+	return err == nil && (attempt == nil || *attempt != s.claim.Attempt)
+}
+
+// cleanupContext outlives the caller's context, but not by long.
+func (s *session) cleanupContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), s.store.config.RollbackTimeout)
+}
+
+// end rolls back whatever is still open, makes every handle of the transaction
+// refuse, and gives the connection back; where the rollback fails it is closed,
+// and the server ends the transaction when it notices.
+func (s *session) end(ctx context.Context) error {
+	s.ended = true
+	defer s.conn.Release() // closes it unless it is idle and in no transaction
+	busy := s.conn.Conn().PgConn().IsBusy()
+	if busy {
+		s.giveUp(ctx)
+	}
+	if s.connectionLost() || s.status() == statusIdle {
+		closeWithoutWriting(ctx, s.tx)
+		if busy {
+			return errors.New("the callback left results unread, so the connection was closed")
+		}
+		return nil
+	}
+	ctx, cancel := s.cleanupContext(ctx)
+	defer cancel()
+	if err := s.tx.Rollback(ctx); err != nil {
+		return fmt.Errorf("the connection was closed: %w", err)
+	}
+	return nil
+}
+
+// closeWithoutWriting makes pgx's object of a transaction or savepoint that
+// has ended refuse, and with it the large-object handles taken from it. pgx
+// writes nothing under a context that is done, but marks the object as closed.
+func closeWithoutWriting(ctx context.Context, tx pgx.Tx) {
+	ctx, cancel := context.WithCancel(ctx)
+	cancel()
+	_ = tx.Commit(ctx) // its error is that context's
+}
+
+// giveUp closes the connection at once.
+func (s *session) giveUp(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	cancel()
+	_ = s.conn.Conn().Close(ctx) // the socket is closed whatever it returns
+}
+
+func (s *session) connectionLost() bool { return s.conn.Conn().IsClosed() }
+
+func (s *session) status() byte { return s.conn.Conn().PgConn().TxStatus() }

@@ -1,0 +1,71 @@
+package pgstore
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/settleonce/settleonce/fingerprint"
+	"github.com/settleonce/settleonce/receipt"
+)
+
+// Store keeps receipts and events in PostgreSQL.
+//
+// Safe for concurrent use.
+type Store struct {
+	config Config
+	sql    statements
+
+	// withoutOrderingLocks lets a test see what they are there for.
+	withoutOrderingLocks bool
+}
+
+var _ receipt.Store[pgx.Tx] = (*Store)(nil)
+
+// New returns a store. It sends nothing: call [Store.Check] before the first
+// use of a database. An error names every field of cfg that breaks its rule.
+func New(cfg Config) (*Store, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	cfg.Allow = slices.Clone(cfg.Allow)
+	return &Store{config: cfg, sql: newStatements(cfg.Schema)}, nil
+}
+
+// History returns the committed receipts of key in the order of their
+// revisions. It takes no lock: an empty answer proves nothing about a
+// transaction that is still open.
+func (s *Store) History(ctx context.Context, key receipt.Key) ([]receipt.Receipt, error) {
+	if err := key.Validate(); err != nil {
+		return nil, fmt.Errorf("pgstore: %w", err)
+	}
+	rows, err := s.config.Pool.Query(ctx, s.sql.history, key.Tenant, key.Scope, key.Operation, key.ID)
+	if err != nil {
+		return nil, fmt.Errorf("pgstore: reading the history of %s: %w", key, err)
+	}
+	history, err := pgx.CollectRows(rows, scanReceipt)
+	if err != nil {
+		return nil, fmt.Errorf("pgstore: reading the history of %s: %w", key, err)
+	}
+	return history, nil
+}
+
+// scanReceipt reads receiptColumns.
+func scanReceipt(row pgx.CollectableRow) (receipt.Receipt, error) {
+	var r receipt.Receipt
+	var digest string
+	err := row.Scan(&r.Key.Tenant, &r.Key.Scope, &r.Key.Operation, &r.Key.ID, &r.Revision,
+		&r.Requested, &r.Outcome, &digest, &r.Value, &r.Canonical, &r.OrderingKey, &r.Attempt, &r.RecordedAt)
+	if err != nil {
+		return receipt.Receipt{}, err
+	}
+	r.Fingerprint, err = fingerprint.Parse(digest)
+	if err != nil {
+		return receipt.Receipt{}, fmt.Errorf("stored receipt of %s: %w", r.Key, err)
+	}
+	r.RecordedAt = r.RecordedAt.UTC()
+	return r, nil
+}
