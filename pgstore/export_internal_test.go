@@ -1,0 +1,35 @@
+package pgstore
+
+import (
+	"github.com/settleonce/settleonce/outbox/event"
+	"github.com/settleonce/settleonce/receipt"
+)
+
+// WithoutOrderingLocks returns the store without what keeps I8.
+func WithoutOrderingLocks(s *Store) *Store {
+	return &Store{config: s.config, sql: s.sql, withoutOrderingLocks: true}
+}
+
+// KeyLock and OrderingLocks show the numbers that processes must agree on.
+func KeyLock(schema string, key receipt.Key) int64 { return keyLock(schema, key) }
+
+func OrderingLocks(schema string, events []event.Event) []int64 {
+	return orderingLocks(schema, events)
+}
+
+const OrderingDomain = orderingDomain
+
+func AdvisoryKey(domain, schema string, subject []byte) int64 {
+	return advisoryKey(domain, schema, subject)
+}
+
+func Lane(orderingKey string) int16 { return lane(orderingKey) }
+
+// RefuseTransactionControl and Deferrable show the scanner's judgements.
+func RefuseTransactionControl(sql string, plainStrings bool) error {
+	return refuseTransactionControl(sql, plainStrings)
+}
+
+func Deferrable(sql string, plainStrings bool) (string, error) {
+	return deferrable(sql, plainStrings)
+}
