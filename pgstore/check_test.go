@@ -37,6 +37,15 @@ func weakStore(t *testing.T, pool *pgxpool.Pool, allow ...pgstore.Weakness) *pgs
 	return store
 }
 
+// tryBegin opens a session and ends it.
+func tryBegin(store *pgstore.Store, claim receipt.Claim) error {
+	session, err := store.Begin(context.Background(), claim)
+	if err != nil {
+		return err
+	}
+	return session.Rollback(context.Background())
+}
+
 func expectUnfit(t *testing.T, store *pgstore.Store, reason string) {
 	t.Helper()
 	err := store.Check(t.Context())
@@ -79,19 +88,15 @@ func TestAsynchronousCommitIsRefused(t *testing.T) {
 	pool := newFixture(t, synchronousCommitOff).pool
 	strict := weakStore(t, pool, pgstore.FsyncOff)
 	expectUnfit(t, strict, "synchronous_commit is off")
-	if _, err := strict.Begin(t.Context(), claimOn("m1")); err == nil || !strings.Contains(err.Error(), "synchronous_commit") {
+	if err := tryBegin(strict, claimOn("m1")); err == nil || !strings.Contains(err.Error(), "synchronous_commit") {
 		t.Errorf("Begin = %v, want a refusal for synchronous_commit", err)
 	}
 	lenient := weakStore(t, pool, pgstore.FsyncOff, pgstore.SynchronousCommitOff)
 	if err := lenient.Check(t.Context()); err != nil {
 		t.Errorf("Check where that is allowed = %v", err)
 	}
-	session, err := lenient.Begin(t.Context(), claimOn("m1"))
-	if err != nil {
-		t.Fatalf("Begin where that is allowed = %v", err)
-	}
-	if err := session.Rollback(t.Context()); err != nil {
-		t.Error(err)
+	if err := tryBegin(lenient, claimOn("m1")); err != nil {
+		t.Errorf("Begin where that is allowed = %v", err)
 	}
 }
 
@@ -102,15 +107,11 @@ func TestPoisonedConnectionIsReplaced(t *testing.T) {
 	f := newFixture(t, func(cfg *pgxpool.Config) { cfg.MaxConns = 1 })
 	execute(t, f.pool, "SET SESSION synchronous_commit = off")
 	store := weakStore(t, f.pool, pgstore.FsyncOff)
-	if _, err := store.Begin(t.Context(), claimOn("m1")); err == nil {
+	if err := tryBegin(store, claimOn("m1")); err == nil {
 		t.Error("Begin on the poisoned connection succeeded")
 	}
-	session, err := store.Begin(t.Context(), claimOn("m1"))
-	if err != nil {
-		t.Fatalf("Begin after it = %v", err)
-	}
-	if err := session.Rollback(t.Context()); err != nil {
-		t.Error(err)
+	if err := tryBegin(store, claimOn("m1")); err != nil {
+		t.Errorf("Begin after it = %v", err)
 	}
 }
 
@@ -157,7 +158,7 @@ func TestStandbyIsRefused(t *testing.T) {
 	for _, isolation := range []receipt.Isolation{receipt.ReadCommitted, receipt.Serializable} {
 		claim := claimOn("m1")
 		claim.Isolation = isolation
-		_, err := store.Begin(t.Context(), claim)
+		err := tryBegin(store, claim)
 		if err == nil {
 			t.Errorf("Begin at %v on a standby succeeded", isolation)
 		}

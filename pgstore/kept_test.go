@@ -254,23 +254,41 @@ func TestSavepoints(t *testing.T) {
 	}
 }
 
-// A failure that a rolled-back savepoint took with it is not the commit's.
-func TestSavepointMendsAFailure(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
-	claim := claimOn("m1")
-	session := f.begin(t, claim)
-	err := pgx.BeginFunc(t.Context(), session.Tx(), func(tx pgx.Tx) error {
+// failInSavepoint has a savepoint fail and rolls it back.
+func failInSavepoint(t *testing.T, tx pgx.Tx) {
+	t.Helper()
+	err := pgx.BeginFunc(t.Context(), tx, func(tx pgx.Tx) error {
 		_, err := tx.Exec(t.Context(), "SELECT 1/0")
 		return err
 	})
 	if err == nil {
 		t.Fatal("1/0 went well")
 	}
+}
+
+// A failure that a rolled-back savepoint took with it is not the commit's.
+func TestSavepointMendsAFailure(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	claim := claimOn("m1")
+	session := f.begin(t, claim)
+	failInSavepoint(t, session.Tx())
 	if err := mark(t.Context(), session.Tx(), "effect"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := session.Commit(t.Context(), receiptFor(claim)); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Nor is it the cause of a later one.
+func TestMendedFailureIsForgotten(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	claim := claimOn("m1")
+	session := f.begin(t, claim)
+	failInSavepoint(t, session.Tx())
+	_, _ = session.Tx().Exec(t.Context(), "SELECT 'not a number'::int")
+	_, err := session.Commit(t.Context(), receiptFor(claim))
+	expectNotCommitted(t, f.store, err, "22P02", false)
 }

@@ -47,6 +47,9 @@ func TestLocksAreFramed(t *testing.T) {
 	record("shifted schema", pgstore.KeyLock("s", receipt.Key{Tenant: "ab", Scope: "c", Operation: "o", ID: "j"}))
 	key := receipt.Key{Tenant: "t", Scope: "s", Operation: "o", ID: "i"}
 	record("key", pgstore.KeyLock("s", key))
+	record("d|sa|b", pgstore.AdvisoryKey("d", "sa", []byte("b")))
+	record("d|s|ab", pgstore.AdvisoryKey("d", "s", []byte("ab")))
+	record("ds|a|b", pgstore.AdvisoryKey("ds", "a", []byte("b")))
 	encoded, err := key.AppendBinary(nil)
 	if err != nil {
 		t.Fatal(err)

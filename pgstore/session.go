@@ -2,7 +2,6 @@ package pgstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -89,20 +88,14 @@ func (s *session) cleanupContext(ctx context.Context) (context.Context, context.
 }
 
 // end rolls back whatever is still open, makes every handle of the transaction
-// refuse, and gives the connection back; where the rollback fails it is closed,
-// and the server ends the transaction when it notices.
+// refuse, and gives the connection back. Where the rollback fails, be it that
+// the callback left results unread, pgx closes the connection, and the server
+// ends the transaction when it notices.
 func (s *session) end(ctx context.Context) error {
 	s.ended = true
 	defer s.conn.Release() // closes it unless it is idle and in no transaction
-	busy := s.conn.Conn().PgConn().IsBusy()
-	if busy {
-		s.giveUp(ctx)
-	}
 	if s.connectionLost() || s.status() == statusIdle {
 		closeWithoutWriting(ctx, s.tx)
-		if busy {
-			return errors.New("the callback left results unread, so the connection was closed")
-		}
 		return nil
 	}
 	ctx, cancel := s.cleanupContext(ctx)
