@@ -14,19 +14,21 @@ import (
 // Ratings is what the effect needs of its database. In production it wraps a
 // pgx.Tx, in tests the transaction of a fake.
 type Ratings interface {
-	Rating(player string) (int, error)
-	SetRating(player string, rating int) error
+	Rating(ctx context.Context, player string) (int, error)
+	SetRating(ctx context.Context, player string, rating int) error
 }
 
 // memoryRatings is the one for tests.
 type memoryRatings struct{ tx *receipttest.MemoryTx[int] }
 
-func (r memoryRatings) Rating(player string) (int, error) {
+func (r memoryRatings) Rating(_ context.Context, player string) (int, error) {
 	rating, _, err := r.tx.Get(player)
 	return rating, err
 }
 
-func (r memoryRatings) SetRating(player string, rating int) error { return r.tx.Set(player, rating) }
+func (r memoryRatings) SetRating(_ context.Context, player string, rating int) error {
+	return r.tx.Set(player, rating)
+}
 
 // newRunner returns a runner whose callbacks get Ratings. With a pgstore.Store
 // in place of the fake it is the one for production.
@@ -73,12 +75,12 @@ func ExampleDo() {
 	}
 	for range 2 {
 		result, err := settle.Do(context.Background(), runner, matchRequest("alice"),
-			func(_ context.Context, a *settle.Attempt[Ratings]) (int, error) {
-				rating, err := a.Tx().Rating("alice")
+			func(ctx context.Context, a *settle.Attempt[Ratings]) (int, error) {
+				rating, err := a.Tx().Rating(ctx, "alice")
 				if err != nil {
 					return 0, err
 				}
-				return rating + 16, a.Tx().SetRating("alice", rating+16)
+				return rating + 16, a.Tx().SetRating(ctx, "alice", rating+16)
 			})
 		if err != nil {
 			panic(err)
@@ -101,8 +103,8 @@ func ExampleDo_conflict() {
 	}
 	for _, winner := range []string{"alice", "bob"} {
 		_, err := settle.Do(context.Background(), runner, matchRequest(winner),
-			func(_ context.Context, a *settle.Attempt[Ratings]) (struct{}, error) {
-				return struct{}{}, a.Tx().SetRating(winner, 16)
+			func(ctx context.Context, a *settle.Attempt[Ratings]) (struct{}, error) {
+				return struct{}{}, a.Tx().SetRating(ctx, winner, 16)
 			})
 		var conflict *receipt.ConflictError
 		if errors.As(err, &conflict) {
