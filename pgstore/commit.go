@@ -29,10 +29,11 @@ func (s *session) Commit(ctx context.Context, r receipt.Receipt, events ...event
 }
 
 func (s *session) commit(ctx context.Context, r receipt.Receipt, events []event.Event) (receipt.Receipt, error) {
+	failed := s.status() == statusFailed // which asking may end
 	switch {
 	case s.transactionGone(ctx):
 		return receipt.Receipt{}, fmt.Errorf("pgstore: %w", receipt.ErrTransactionEnded)
-	case s.status() == statusFailed:
+	case failed:
 		return receipt.Receipt{}, notCommitted(s.handle.scope.failure())
 	}
 	flush, err := s.prepareFlush(r, events)

@@ -60,7 +60,9 @@
 // [receipt.ErrTransactionEnded], effects may have been committed without a
 // receipt, and nobody may retry. The mark that tells is the transaction-local
 // setting settleonce.attempt; a callback that resets it is taken for one that
-// ended the transaction.
+// ended the transaction. Where the connection ends up in another transaction
+// that has failed, the server is asked what became of the first one, whose id
+// the first call of Conn learns in a round trip of its own.
 //
 // An error of a statement makes PostgreSQL refuse the rest of the transaction.
 // A callback that swallows it is not committed, and Commit returns that error.

@@ -85,13 +85,30 @@ func (h *handle) LargeObjects() pgx.LargeObjects { return h.inner.LargeObjects()
 
 // Conn returns the bare connection, on which nothing is refused: there
 // transaction control is only detected, by the last flush or by the rollback.
+// The first call asks the server for the transaction's id, by which a COMMIT
+// shows even where the connection ends up in another transaction that failed.
 // Nil once the callback has returned.
 func (h *handle) Conn() *pgx.Conn {
 	if h.refusal() != nil {
 		return nil
 	}
-	h.scope.bare = true
+	if !h.scope.bare {
+		h.scope.bare = true
+		h.scope.transactionID = askTransactionID(h.inner)
+	}
 	return h.inner.Conn()
+}
+
+// askTransactionID returns "" where the connection cannot answer now, because
+// results are unread or the transaction has failed.
+func askTransactionID(tx pgx.Tx) (id string) {
+	if tx.Conn().PgConn().IsBusy() || tx.Conn().PgConn().TxStatus() != statusOpen {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), DefaultRollbackTimeout)
+	defer cancel()
+	_ = tx.QueryRow(ctx, "SELECT pg_current_xact_id()::text").Scan(&id)
+	return id
 }
 
 // check refuses a closed handle and transaction control.

@@ -20,6 +20,9 @@ type scope struct {
 	// bare is set once the callback has held the bare connection, on which
 	// it can do what it likes.
 	bare bool
+	// transactionID is the server's id of the transaction, known once bare
+	// is set. Empty: the server did not tell.
+	transactionID string
 	// cause is the error that made the transaction fail, in case the
 	// callback swallows it.
 	cause error

@@ -62,13 +62,17 @@ func (s *session) Rollback(ctx context.Context) error {
 // transactionGone reports whether the callback ended the transaction on the
 // bare connection. Outside of a transaction that shows at once; a new one that
 // it began in its place lacks the setting that marks the session's own. A
-// failed transaction cannot be asked any more, nor can a lost connection.
+// failed transaction has to be rolled back before the server answers, and then
+// tells only whether the session's own had committed. A lost connection cannot
+// be asked.
 func (s *session) transactionGone(ctx context.Context) bool {
 	switch s.status() {
 	case statusIdle:
 		return true
 	case statusOpen:
 		return s.handle.scope.bare && !s.connectionLost() && s.attemptGone(ctx)
+	case statusFailed:
+		return s.handle.scope.bare && !s.connectionLost() && s.committedBefore(ctx)
 	default:
 		return false
 	}
@@ -80,6 +84,20 @@ func (s *session) attemptGone(ctx context.Context) bool {
 	var attempt *string
 	err := s.tx.QueryRow(ctx, "SELECT current_setting('"+attemptSetting+"', true)").Scan(&attempt)
 	return err == nil && (attempt == nil || *attempt != s.claim.Attempt)
+}
+
+// committedBefore reports whether the session's own transaction committed
+// before the one that failed. Where nobody can tell, it may have.
+func (s *session) committedBefore(ctx context.Context) bool {
+	ctx, cancel := s.cleanupContext(ctx)
+	defer cancel()
+	conn := s.conn.Conn()
+	if _, err := conn.Exec(ctx, "ROLLBACK"); err != nil {
+		return true
+	}
+	var committed bool
+	err := conn.QueryRow(ctx, "SELECT pg_xact_status($1::text::xid8) = 'committed'", s.handle.scope.transactionID).Scan(&committed)
+	return err != nil || committed
 }
 
 // cleanupContext outlives the caller's context, but not by long.

@@ -59,14 +59,15 @@ func (f *fixture) expectFree(t *testing.T, id string) {
 func TestSilentClientLosesTheKey(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	impatient := newStore(t, f.pool, pgstore.Config{IdleTimeout: 50 * time.Millisecond})
+	impatient := newStore(t, f.pool, pgstore.Config{IdleTimeout: 500 * time.Millisecond})
 	claim := claimOn("m1")
 	silent, err := impatient.Begin(t.Context(), claim)
 	if err != nil {
 		t.Fatal(err)
 	}
+	conn := silent.Tx().Conn().PgConn() // while the server still answers
 	f.expectFree(t, "m1")
-	_, err = silent.Tx().Conn().PgConn().ReceiveMessage(t.Context())
+	_, err = conn.ReceiveMessage(t.Context())
 	var server *pgconn.PgError
 	if errors.As(err, &server); server == nil || server.Code != "25P03" {
 		t.Errorf("the server's last word to the silent client = %v, want 25P03", err)

@@ -131,6 +131,13 @@ func TestCallbackLeavesNothing(t *testing.T) {
 			},
 		},
 		{
+			name: "rolls back on the bare connection, begins again and fails there", err: receipt.ErrNotCommitted,
+			more: func(ctx context.Context, _ context.CancelFunc, _ *lobby, tx pgx.Tx) error {
+				sendEach(ctx, tx.Conn(), []string{"ROLLBACK", "BEGIN", divideByZero})
+				return nil
+			},
+		},
+		{
 			name: "leaves rows unread", err: receipt.ErrNotCommitted,
 			more: func(ctx context.Context, _ context.CancelFunc, _ *lobby, tx pgx.Tx) error {
 				_, err := tx.Query(ctx, "SELECT generate_series(1, 100000)")
@@ -305,6 +312,7 @@ func TestTransactionEndedOnBareConnection(t *testing.T) {
 		{"committed and begun again", []string{"COMMIT", "BEGIN", more}, 10},
 		{"rolled back and chained", []string{"ROLLBACK AND CHAIN", more}, 0},
 		{"committed and chained", []string{"COMMIT AND CHAIN", more}, 10},
+		{"committed, begun again and failed", []string{"COMMIT", "BEGIN", divideByZero}, 10},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
