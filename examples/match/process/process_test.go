@@ -1,0 +1,86 @@
+package process_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/settleonce/settleonce/examples/match/process"
+)
+
+const roleVariable = "PROCESS_TEST_ROLE"
+
+// TestMain is the child's main where the parent says so.
+func TestMain(m *testing.M) {
+	switch os.Getenv(roleVariable) {
+	case "":
+		os.Exit(m.Run())
+	case "serve":
+		ctx := process.WithParent(context.Background())
+		fmt.Fprintln(os.Stderr, "a line for the log")
+		if err := process.Announce("somewhere"); err != nil {
+			os.Exit(2)
+		}
+		<-ctx.Done()
+	case "fail":
+		os.Exit(3)
+	}
+}
+
+func start(t *testing.T, role string) (child *process.Process, log string) {
+	t.Helper()
+	log = filepath.Join(t.TempDir(), "log")
+	child, err := process.Start(process.Config{
+		Name: "child", Path: os.Args[0], Env: []string{roleVariable + "=" + role}, LogPath: log,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return child, log
+}
+
+func TestChildEndsWhenAsked(t *testing.T) {
+	t.Parallel()
+	child, log := start(t, "serve")
+	address, err := child.Ready(t.Context())
+	if err != nil || address != "somewhere" {
+		t.Fatalf("ready at %q, error %v", address, err)
+	}
+	if err := child.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+	text, err := os.ReadFile(log)
+	if err != nil || !strings.Contains(string(text), "a line for the log") {
+		t.Errorf("log %q, error %v", text, err)
+	}
+}
+
+func TestKillTellsTheSignal(t *testing.T) {
+	t.Parallel()
+	child, _ := start(t, "serve")
+	if _, err := child.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if signal, err := child.Kill(); signal != syscall.SIGKILL || err != nil {
+		t.Errorf("ended by %v, error %v; want SIGKILL", signal, err)
+	}
+}
+
+func TestChildThatFails(t *testing.T) {
+	t.Parallel()
+	child, _ := start(t, "fail")
+	if _, err := child.Ready(t.Context()); err == nil {
+		t.Error("a child that failed was ready")
+	}
+	<-child.Done()
+	if signal, err := child.Kill(); signal != 0 || err != nil {
+		t.Errorf("ended by %v, error %v; it had ended by itself", signal, err)
+	}
+	if err := child.Stop(t.Context()); err == nil || !strings.Contains(err.Error(), "exit status 3") {
+		t.Errorf("error %v does not tell the exit status", err)
+	}
+}
