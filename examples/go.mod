@@ -2,8 +2,6 @@ module github.com/settleonce/settleonce/examples
 
 go 1.26.0
 
-replace github.com/settleonce/settleonce => ../
-
 require (
 	github.com/google/go-cmp v0.7.0
 	github.com/jackc/pgx/v5 v5.13.0
@@ -16,5 +14,8 @@ require (
 	github.com/jackc/puddle/v2 v2.2.3 // indirect
 	github.com/shopspring/decimal v1.6.0 // indirect
 	golang.org/x/sync v0.25.0 // indirect
+	golang.org/x/sys v0.50.0 // indirect
 	golang.org/x/text v0.41.0 // indirect
 )
+
+replace github.com/settleonce/settleonce => ../

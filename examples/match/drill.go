@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/settleonce/settleonce/pgstore/pgfault"
+
+	"github.com/settleonce/settleonce/examples/match/faults"
+)
+
+const (
+	// players is how many players there are: enough to fill as many rooms as
+	// the outage lets wait.
+	players = 96
+	// tick lies between two looks at the progress.
+	tick = 20 * time.Millisecond
+)
+
+// drill is one run: the roles, what lies between them, and what is done to it.
+type drill struct {
+	options   options
+	started   time.Time
+	directory directory
+	out       io.Writer
+	logger    *slog.Logger
+	client    *http.Client
+
+	database *database // nil: in memory
+	books    books
+	cutter   *pgfault.Proxy // before the database; nil: in memory
+	cutting  *cutting
+
+	ledger   *faults.Ledger
+	plan     *faults.Plan
+	proxy    *faults.Proxy
+	proxyURL string
+	// proxyServer is nil before the proxy is started.
+	proxyServer *http.Server
+
+	secret  string
+	lobbies []*role
+	battle  *role
+	// cutShort says that the run took too long.
+	cutShort bool
+	// restarting counts the lobbies that are on their way back.
+	restarting atomic.Int32
+	// background are the restarts of lobbies, the watches over cuts and the
+	// proxy.
+	background sync.WaitGroup
+}
+
+// errLimit is the cause of the end of a run that gets nowhere.
+var errLimit = errors.New("the run took too long and was cut short")
+
+// runDrill runs it all and reports whether the books are in order: nothing lost
+// or doubled, and every requested fault observed.
+func runDrill(ctx context.Context, o options) (inOrder bool, err error) {
+	path, err := os.MkdirTemp("", "settleonce-match-")
+	if err != nil {
+		return false, err
+	}
+	d := &drill{
+		options: o, started: time.Now(), directory: directory(path), out: os.Stdout,
+		client: &http.Client{Timeout: 15 * time.Second, Transport: transport("")},
+		secret: rand.Text() + rand.Text(),
+	}
+	defer func() { err = errors.Join(err, d.cleanUp(ctx)) }()
+	if err := d.openStore(ctx, openDatabase); err != nil {
+		return false, err
+	}
+	if err := d.start(ctx); err != nil {
+		return false, err
+	}
+	err = d.play(ctx)
+	if errors.Is(err, errLimit) {
+		d.cutShort = true
+	} else if err != nil {
+		return false, err
+	}
+	facts, err := d.collect(ctx)
+	if err != nil {
+		return false, err
+	}
+	return d.judge(facts)
+}
+
+// play goes through the run, to the point where every match is settled and
+// every fault has happened.
+func (d *drill) play(ctx context.Context) error {
+	ctx, stop := context.WithTimeoutCause(ctx, d.options.limit, errLimit)
+	defer stop()
+	ctx, end := context.WithCancelCause(ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		end(d.watch(ctx)) // it ends with a failure, or with ctx
+	})
+	defer watching.Wait()
+	defer end(nil)
+	for _, stage := range []func(context.Context) error{d.outage, d.mistakes, d.settleDown} {
+		if err := stage(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// watch shows the progress, cuts what is to be cut, and sees whether a process
+// has died that nobody killed, until ctx is done.
+func (d *drill) watch(ctx context.Context) error {
+	progress := d.newProgress()
+	defer progress.end()
+	return d.until(ctx, func() (bool, error) {
+		settled, err := d.books.settled(ctx)
+		if err != nil {
+			return false, err
+		}
+		progress.show(settled)
+		for _, r := range append(slices.Clone(d.lobbies), d.battle) {
+			if r.died() {
+				return false, fmt.Errorf("%s ended by itself; %s", r.name, d.directory.lastLines(r.name))
+			}
+		}
+		return false, d.cutting.next(ctx, settled)
+	})
+}
+
+// until asks until the answer is yes.
+func (d *drill) until(ctx context.Context, done func() (bool, error)) error {
+	for {
+		yes, err := done()
+		if err != nil || ctx.Err() != nil {
+			return errors.Join(context.Cause(ctx), err)
+		}
+		if yes {
+			return nil
+		}
+		select {
+		case <-time.After(tick):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// cleanUp ends what runs and removes what the run made.
+func (d *drill) cleanUp(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)
+	defer cancel()
+	err := d.stopRoles(ctx)
+	if d.proxyServer != nil {
+		err = errors.Join(err, d.proxyServer.Close())
+	}
+	if d.cutter != nil {
+		err = errors.Join(err, d.cutter.Close())
+	}
+	d.background.Wait()
+	if d.ledger != nil {
+		err = errors.Join(err, d.ledger.Close())
+	}
+	if d.database != nil {
+		err = errors.Join(err, d.database.close(ctx))
+	}
+	if d.options.keep {
+		fmt.Fprintf(os.Stderr, "kept: %s\n", d.directory)
+		return err
+	}
+	return errors.Join(err, os.RemoveAll(string(d.directory)))
+}

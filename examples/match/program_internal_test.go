@@ -1,0 +1,291 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/settleonce/settleonce/pgstore/pgtemp"
+
+	"github.com/settleonce/settleonce/examples/match/audit"
+	"github.com/settleonce/settleonce/examples/match/faults"
+)
+
+// programVariable makes this test binary the program itself, in whichever role:
+// its children inherit it.
+const programVariable = "ARENA_TEST_PROGRAM"
+
+// matches is how many matches a run of these tests has: enough for every fault
+// to find a result.
+const matches = 16
+
+// dsn is a server that the runs share, each with schemas of its own.
+var dsn string
+
+func TestMain(m *testing.M) {
+	if os.Getenv(programVariable) != "" {
+		main()
+		return
+	}
+	os.Exit(withServer(m.Run))
+}
+
+func withServer(run func() int) int {
+	if dsn = os.Getenv("SETTLEONCE_TEST_DSN"); dsn != "" {
+		return run()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	server, err := pgtemp.Start(ctx, pgtemp.Config{})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	dsn = server.DSN()
+	code := run()
+	ending, cancelEnding := context.WithTimeout(context.Background(), time.Minute)
+	defer cancelEnding()
+	if err := server.Stop(ending); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
+}
+
+// outcome is how a run of the program ended.
+type outcome struct {
+	code    int
+	lines   []string // of standard output
+	figures audit.Figures
+	stderr  string
+}
+
+// first is the first line of output.
+func (o outcome) first() string { return o.lines[0] }
+
+// program runs the program with -json.
+func program(t *testing.T, args ...string) outcome {
+	t.Helper()
+	ran := plain(t, append([]string{"-json", "-matches", fmt.Sprint(matches)}, args...)...)
+	last := ran.lines[len(ran.lines)-1]
+	decoder := json.NewDecoder(strings.NewReader(last))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&ran.figures); err != nil {
+		t.Fatalf("the last line is not the figures: %v\n%s\n%s", err, last, ran.stderr)
+	}
+	return ran
+}
+
+func plain(t *testing.T, args ...string) outcome {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), os.Args[0], args...)
+	command.Env = append(os.Environ(), programVariable+"=yes")
+	if !slices.Contains(args, "-dsn") {
+		command.Env = append(command.Env, "DATABASE_URL="+dsn)
+	}
+	var stdout, stderr bytes.Buffer
+	command.Stdout, command.Stderr = &stdout, &stderr
+	err := command.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(stdout.String()), "\n")
+	return outcome{code: command.ProcessState.ExitCode(), lines: lines, stderr: stderr.String()}
+}
+
+// wantInOrder checks what must hold of every run whose books are in order.
+func wantInOrder(t *testing.T, o outcome) {
+	t.Helper()
+	f := o.figures
+	if o.code != 0 || f.Lost != 0 || f.Doubled != 0 || f.OutboxLeft != 0 {
+		t.Errorf("exit code %d, figures %+v\n%s", o.code, f, o.stderr)
+	}
+	if f.Matches != matches || f.Settled+f.Aborted != matches {
+		t.Errorf("%d matches, %d settled and %d aborted; want all of %d", f.Matches, f.Settled, f.Aborted, matches)
+	}
+}
+
+func TestAllFaults(t *testing.T) {
+	t.Parallel()
+	ran := program(t)
+	wantInOrder(t, ran)
+	f := ran.figures
+	for name, figure := range map[string]int{
+		"matches": f.Matches, "deliveries": f.Deliveries, "replays": f.Replays, "settled": f.Settled, "aborted": f.Aborted,
+		"suspect": f.Suspect, "draws": f.Draws, "replay_missing": f.ReplayMissing, "released_early": f.ReleasedEarly,
+		"conflicts": f.Conflicts, "quarantined": f.Quarantined, "seconds": int(1000 * f.Seconds),
+	} {
+		if figure <= 0 {
+			t.Errorf("%s is %d", name, figure)
+		}
+	}
+	for _, fault := range faults.Names() {
+		if f.Faults[string(fault)] == 0 {
+			t.Errorf("%s was not observed", fault)
+		}
+	}
+	if f.Store != "postgresql" || !strings.Contains(ran.first(), "at -dsn or DATABASE_URL") {
+		t.Errorf("store %q, first line %q", f.Store, ran.first())
+	}
+}
+
+func TestNoFaults(t *testing.T) {
+	t.Parallel()
+	ran := program(t, "-faults", "none")
+	wantInOrder(t, ran)
+	f := ran.figures
+	if f.Deliveries != matches || f.Replays+f.ReplayMissing+f.ReleasedEarly+f.Conflicts+f.Quarantined+len(f.Faults) != 0 {
+		t.Errorf("a clean run has figures %+v", f)
+	}
+}
+
+func TestFaultThatDoesNotHappenIsMissing(t *testing.T) {
+	t.Parallel()
+	for _, fault := range faults.Names() {
+		t.Run(string(fault), func(t *testing.T) {
+			t.Parallel()
+			ran := program(t, "-disarm", string(fault))
+			if ran.code != exitBooks || !strings.Contains(ran.stderr, "requested and not observed: "+string(fault)+"\n") {
+				t.Errorf("exit code %d, standard error %q", ran.code, ran.stderr)
+			}
+			if count, requested := ran.figures.Faults[string(fault)]; count != 0 || !requested {
+				t.Errorf("observed %d times, requested: %v", count, requested)
+			}
+			if f := ran.figures; f.Lost+f.Doubled+f.OutboxLeft != 0 {
+				t.Errorf("figures %+v", f)
+			}
+		})
+	}
+}
+
+func TestSabotage(t *testing.T) {
+	t.Parallel()
+	figure := map[string]func(audit.Figures) int{
+		"lost":           func(f audit.Figures) int { return f.Lost },
+		"released_early": func(f audit.Figures) int { return f.ReleasedEarly },
+	}
+	needs := map[string]string{faults.SkipReceipt: "none", faults.DeleteOnBareOK: "bare-200", faults.ReleaseBeforeCommit: "none"}
+	for _, sabotage := range faults.Sabotages() {
+		t.Run(sabotage.Name, func(t *testing.T) {
+			t.Parallel()
+			ran := program(t, "-faults", needs[sabotage.Name], "-"+sabotage.Name)
+			if figure[sabotage.Figure](ran.figures) == 0 || ran.code != exitBooks {
+				t.Errorf("exit code %d, figures %+v; want %s above zero", ran.code, ran.figures, sabotage.Figure)
+			}
+		})
+	}
+}
+
+func TestMemory(t *testing.T) {
+	t.Parallel()
+	ran := program(t, "-memory")
+	wantInOrder(t, ran)
+	if ran.figures.Store != "memory" || !strings.HasPrefix(ran.first(), "store: in memory") {
+		t.Errorf("store %q, first line %q", ran.figures.Store, ran.first())
+	}
+	for _, fault := range faults.Names() {
+		count, requested := ran.figures.Faults[string(fault)]
+		if requested == fault.NeedsDatabase() || requested && count == 0 {
+			t.Errorf("%s: observed %d times, requested: %v", fault, count, requested)
+		}
+		if named := strings.Contains(ran.first(), string(fault)); named != fault.NeedsDatabase() {
+			t.Errorf("the first line names %s: %v\n%s", fault, named, ran.first())
+		}
+	}
+}
+
+// The test machine has PostgreSQL, so this is as far as a run can be shown that
+// does not find it.
+func TestMemoryIsWhereNoServerIsInstalled(t *testing.T) {
+	t.Parallel()
+	missing := func(context.Context, string, []string) (*database, error) {
+		return nil, fmt.Errorf("start: %w", pgtemp.ErrNotInstalled)
+	}
+	var out bytes.Buffer
+	d := &drill{out: &out, options: options{requested: faults.Names()}}
+	if err := d.openStore(t.Context(), missing); err != nil {
+		t.Fatal(err)
+	}
+	want := "store: in memory, the fake of receipttest, since there is no PostgreSQL to be had; one lobby, whose books die with it; not available: [kill-lobby duplicate-storm]\n"
+	if out.String() != want {
+		t.Errorf("first line %q, want %q", out.String(), want)
+	}
+	if d.options.arms(faults.KillLobby) || !d.options.arms(faults.LostAnswer) {
+		t.Errorf("requested are %v", d.options.requested)
+	}
+	d.options.requested = []faults.Name{faults.KillLobby}
+	if err := d.openStore(t.Context(), missing); err == nil || !strings.Contains(err.Error(), "needs PostgreSQL") {
+		t.Errorf("error %v does not say what kill-lobby needs", err)
+	}
+	refused := errors.New("password authentication failed")
+	broken := func(context.Context, string, []string) (*database, error) { return nil, refused }
+	if err := d.openStore(t.Context(), broken); !errors.Is(err, refused) {
+		t.Errorf("error %v, want that of the server: only a missing one is replaced", err)
+	}
+}
+
+func TestPrivateServer(t *testing.T) {
+	t.Parallel()
+	ran := program(t, "-dsn", "", "-faults", "lost-answer")
+	wantInOrder(t, ran)
+	if !strings.Contains(ran.first(), "a private server") {
+		t.Errorf("first line %q", ran.first())
+	}
+}
+
+// What a run that is cut short has not done, nobody has seen done.
+func TestRunThatTakesTooLong(t *testing.T) {
+	t.Parallel()
+	ran := program(t, "-faults", "none", "-limit", "1ms")
+	if ran.code != exitBooks || !strings.Contains(ran.stderr, "cut short") {
+		t.Errorf("exit code %d, standard error %q", ran.code, ran.stderr)
+	}
+}
+
+func TestTable(t *testing.T) {
+	t.Parallel()
+	ran := plain(t, "-matches", "4", "-faults", "early-release")
+	text := strings.Join(ran.lines, "\n")
+	for _, want := range []string{"lost", "released early", "compensation rule", "in order: nothing lost"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the output does not say %q:\n%s", want, text)
+		}
+	}
+	if ran.code != 0 {
+		t.Errorf("exit code %d\n%s", ran.code, ran.stderr)
+	}
+}
+
+func TestWrongArguments(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"-matches", "0"}, "-matches must be 1 or more"},
+		{[]string{"-faults", "nonsense"}, `"nonsense" is not a fault`},
+		{[]string{"-disarm", "nonsense"}, `"nonsense" is not a fault`},
+		{[]string{"-skip-receipt", "-delete-on-200"}, "one sabotage at a time"},
+		{[]string{"-limit", "-1s"}, "-limit must not be negative"},
+		{[]string{"-vote-window", "0s"}, "-vote-window must be positive"},
+		{[]string{"surplus"}, `unknown argument "surplus"`},
+	} {
+		ran := plain(t, test.args...)
+		if ran.code != exitUsage || !strings.Contains(ran.stderr, test.want) {
+			t.Errorf("%v: exit code %d, standard error %q", test.args, ran.code, ran.stderr)
+		}
+	}
+	ran := plain(t, "-memory", "-faults", "kill-lobby")
+	if ran.code != exitError || !strings.Contains(ran.stderr, "needs PostgreSQL") {
+		t.Errorf("exit code %d, standard error %q", ran.code, ran.stderr)
+	}
+}

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/settleonce/settleonce/pgstore/pgfault"
+	"github.com/settleonce/settleonce/pgstore/pgtemp"
+
+	"github.com/settleonce/settleonce/examples/match/faults"
+)
+
+// opener is openDatabase.
+type opener func(ctx context.Context, dsn string, players []string) (*database, error)
+
+// openStore finds a store and says which on the first line of output.
+func (d *drill) openStore(ctx context.Context, open opener) error {
+	reason := "as asked for"
+	if !d.options.memory {
+		opened, err := open(ctx, d.options.dsn, playerNames(players))
+		switch {
+		case err == nil:
+			d.database, d.books = opened, opened
+			fmt.Fprintf(d.out, "store: %s\n", opened.description)
+			return nil
+		case !errors.Is(err, pgtemp.ErrNotInstalled):
+			return err
+		}
+		reason = "since there is no PostgreSQL to be had"
+	}
+	unavailable, err := d.options.withoutDatabase()
+	if err != nil {
+		return err
+	}
+	d.books = memoryOfLobby{d}
+	fmt.Fprintf(d.out, "store: in memory, the fake of receipttest, %s; one lobby, whose books die with it; not available: %v\n", reason, unavailable)
+	return nil
+}
+
+// withoutDatabase takes out what needs a database. What was asked for by name
+// cannot be taken out.
+func (o *options) withoutDatabase() (unavailable []faults.Name, err error) {
+	for _, fault := range faults.Names() {
+		if fault.NeedsDatabase() {
+			unavailable = append(unavailable, fault)
+		}
+	}
+	all := len(o.requested) == len(faults.Names())
+	for _, fault := range unavailable {
+		if slices.Contains(o.requested, fault) && !all {
+			return nil, fmt.Errorf("-faults: %q needs PostgreSQL", fault)
+		}
+	}
+	o.requested = slices.DeleteFunc(o.requested, faults.Name.NeedsDatabase)
+	return unavailable, nil
+}
+
+// start starts the proxies, the lobbies and the battle node.
+func (d *drill) start(ctx context.Context) (err error) {
+	log, err := os.OpenFile(d.directory.log("drill"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	d.logger = slog.New(slog.NewTextHandler(log, nil))
+	if d.ledger, err = faults.OpenLedger(d.directory.ledger()); err != nil {
+		return err
+	}
+	if err := d.prepareFiles(); err != nil {
+		return err
+	}
+	lobbyNames := []string{"lobby-a"}
+	if d.database != nil {
+		lobbyNames = append(lobbyNames, "lobby-b")
+		if d.cutter, err = pgfault.Listen(pgfault.Config{Target: d.database.dsn}); err != nil {
+			return err
+		}
+	}
+	if err := d.startProxy(ctx, len(lobbyNames)); err != nil {
+		return err
+	}
+	for i, name := range lobbyNames {
+		d.lobbies = append(d.lobbies, d.newRole(name, d.lobbyArgs(name)))
+		if err := d.startLobby(ctx, i); err != nil {
+			return err
+		}
+	}
+	flags := battleFlags{
+		lobby: d.proxyURL, outbox: d.directory.outbox(), journal: d.directory.journal(), replays: d.directory.replays(),
+		matches: d.options.matches, seed: d.options.seed, voteWindow: d.options.voteWindow, sabotage: d.options.sabotage,
+	}
+	d.cutting = d.newCutting()
+	if err := d.cutting.next(ctx, 0); err != nil {
+		return err
+	}
+	d.battle = d.newRole("battle", flags.args())
+	return d.battle.start(ctx)
+}
+
+func (d *drill) prepareFiles() error {
+	if d.options.arms(faults.PoisonFile) {
+		if err := d.directory.plantPoison(); err != nil {
+			return err
+		}
+	}
+	if d.options.arms(faults.ReplayUnwritable) {
+		return d.directory.blockReplays()
+	}
+	return nil
+}
+
+func (d *drill) lobbyArgs(name string) []string {
+	flags := lobbyFlags{
+		deliveries: d.directory.deliveries(name), sabotage: d.options.sabotage, players: players, seed: d.options.seed,
+	}
+	if d.database != nil {
+		flags.dsn, flags.settlementDSN = d.database.dsn, d.cutter.DSN()
+		flags.schema, flags.receipts = d.database.schema, d.database.receipts
+	} else if d.options.arms(faults.CommitCut) {
+		flags.cuts = d.cuts()
+	}
+	return flags.args()
+}
+
+// startProxy starts the proxy between the battle node and the lobbies.
+func (d *drill) startProxy(ctx context.Context, lobbies int) error {
+	d.plan = faults.NewPlan(d.options.seed, d.options.matches, d.options.armed())
+	d.proxy = faults.NewProxy(lobbies, faults.ProxyConfig{
+		Plan: d.plan, Ledger: d.ledger, Receipt: d.books.receipt, Kill: d.killLobby, Client: d.client, Logger: d.logger,
+	})
+	if d.options.arms(faults.KillBattle) || d.options.arms(faults.EarlyRelease) {
+		d.proxy.PlanOutage(d.options.matches / 4)
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	d.proxyURL = "http://" + listener.Addr().String()
+	d.proxyServer = &http.Server{Handler: d.proxy, ReadHeaderTimeout: 10 * time.Second}
+	d.background.Go(func() { _ = d.proxyServer.Serve(listener) }) // ends when it is closed
+	return nil
+}
+
+func (d *drill) startLobby(ctx context.Context, i int) error {
+	if err := d.lobbies[i].start(ctx); err != nil {
+		return err
+	}
+	d.proxy.SetLobby(i, d.lobbies[i].url())
+	return nil
+}
+
+// killLobby kills a lobby and has it started again.
+func (d *drill) killLobby(ctx context.Context, i int) (syscall.Signal, error) {
+	signal, err := d.lobbies[i].kill()
+	if err != nil {
+		return 0, err
+	}
+	again := context.WithoutCancel(ctx)
+	d.restarting.Add(1)
+	d.background.Go(func() {
+		defer d.restarting.Add(-1)
+		ctx, cancel := context.WithTimeout(again, 20*time.Second)
+		defer cancel()
+		if err := d.startLobby(ctx, i); err != nil {
+			d.logger.Error("drill: a lobby does not come back", "lobby", i, "error", err)
+		}
+	})
+	return signal, nil
+}
+
+// stopRoles ends the battle node first, so that nothing knocks on the doors of
+// the lobbies.
+func (d *drill) stopRoles(ctx context.Context) error {
+	var err error
+	if d.battle != nil {
+		err = d.battle.stop(ctx)
+	}
+	for _, lobby := range d.lobbies {
+		err = errors.Join(err, lobby.stop(ctx))
+	}
+	return err
+}

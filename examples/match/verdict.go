@@ -1,0 +1,76 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/settleonce/settleonce/examples/match/audit"
+	"github.com/settleonce/settleonce/examples/match/faults"
+)
+
+// judge audits the facts and prints what came of it.
+func (d *drill) judge(facts audit.Facts) (inOrder bool, err error) {
+	report := audit.Judge(facts)
+	report.Store = "memory"
+	if d.database != nil {
+		report.Store = "postgresql"
+	}
+	observations, err := faults.ReadLedger(d.directory.ledger())
+	if err != nil {
+		return false, err
+	}
+	report.Faults = make(map[string]int)
+	for _, fault := range d.options.requested {
+		report.Faults[string(fault)] = 0
+	}
+	for _, observation := range observations {
+		report.Faults[string(observation.Fault)]++
+	}
+	var missing []string
+	for _, fault := range d.options.requested {
+		if report.Faults[string(fault)] == 0 {
+			missing = append(missing, string(fault))
+		}
+	}
+	report.Seconds = float64(time.Since(d.started).Milliseconds()) / 1000
+	inOrder = report.InOrder() && len(missing) == 0 && !d.cutShort
+	return inOrder, d.print(&report, missing, inOrder)
+}
+
+func (d *drill) print(report *audit.Report, missing []string, inOrder bool) error {
+	if !d.options.json {
+		if err := report.Write(d.out); err != nil {
+			return err
+		}
+	}
+	if d.options.json && len(report.Problems) > 0 {
+		fmt.Fprintln(os.Stderr, strings.Join(report.Problems, "\n"))
+	}
+	if d.cutShort {
+		fmt.Fprintln(os.Stderr, errLimit)
+	}
+	if len(missing) > 0 {
+		fmt.Fprintf(os.Stderr, "requested and not observed: %s\n", strings.Join(missing, ", "))
+	}
+	if d.options.json {
+		line, err := report.Figures.Line()
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(d.out, line)
+		return nil
+	}
+	for _, sabotage := range faults.Sabotages() {
+		if sabotage.Name == d.options.sabotage {
+			fmt.Fprintf(d.out, "sabotage: %s; %q must be above zero\n", sabotage.What, sabotage.Figure)
+		}
+	}
+	if inOrder {
+		fmt.Fprintln(d.out, "in order: nothing lost, nothing doubled, every requested fault observed")
+	} else {
+		fmt.Fprintln(d.out, "NOT in order")
+	}
+	return nil
+}
