@@ -18,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/settleonce/settleonce/outbox"
 	"github.com/settleonce/settleonce/outbox/event"
 	"github.com/settleonce/settleonce/receipt"
 
@@ -163,7 +164,7 @@ func (n *Node) takeUp(ctx context.Context) ([]match, error) {
 	var lost, fresh []match
 	for number := 1; number <= n.config.Matches; number++ {
 		if entry, owes := owed[number]; owes {
-			if err := n.handOver(ctx, entry); err != nil {
+			if err := n.handOverAgain(ctx, entry); err != nil {
 				return nil, err
 			}
 		}
@@ -177,6 +178,18 @@ func (n *Node) takeUp(ctx context.Context) ([]match, error) {
 		}
 	}
 	return append(lost, fresh...), nil
+}
+
+// handOverAgain hands over what an earlier process may have handed over. Where
+// the outbox holds something else for the match, that is for people to look at;
+// it must not keep the node from everything else, and the journal goes on owing.
+func (n *Node) handOverAgain(ctx context.Context, entry Entry) error {
+	err := n.handOver(ctx, entry)
+	if errors.Is(err, outbox.ErrConflict) {
+		n.config.Logger.Error("battle: the outbox contradicts the journal", "room", entry.RoomID, "error", err)
+		return nil
+	}
+	return err
 }
 
 // fight plays one match from the opening of its room to its close.

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/settleonce/settleonce/outbox"
 	"github.com/settleonce/settleonce/outbox/event"
 	"github.com/settleonce/settleonce/receipt/receipttest"
 
@@ -29,12 +30,13 @@ type shelf struct {
 	mu     sync.Mutex
 	events []event.Event
 	fail   error
+	only   string // the room whose event fails; empty: all do
 }
 
 func (s *shelf) Put(_ context.Context, e event.Event) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.fail != nil {
+	if s.fail != nil && (s.only == "" || s.only == e.Key.ID) {
 		return s.fail
 	}
 	s.events = append(s.events, e)
@@ -79,7 +81,7 @@ func arena(t *testing.T, rooms int) (url string, database *memory.Database) {
 }
 
 // node is a node in a directory, which another may take over.
-func node(t *testing.T, directory, url string, matches int, outbox battle.Outbox) *battle.Node {
+func node(t *testing.T, directory, url string, matches int, owing battle.Outbox) *battle.Node {
 	t.Helper()
 	journal, entries, err := battle.OpenJournal(filepath.Join(directory, "journal"))
 	if err != nil {
@@ -88,7 +90,7 @@ func node(t *testing.T, directory, url string, matches int, outbox battle.Outbox
 	t.Cleanup(func() { _ = journal.Close() })
 	made, err := battle.New(battle.Config{
 		Name: "node-1", Matches: matches, Seed: 7, TeamSize: 2, Workers: 4, Replays: filepath.Join(directory, "replays"),
-		Journal: journal, Entries: entries, Outbox: outbox,
+		Journal: journal, Entries: entries, Outbox: owing,
 		Lobby:  battle.LobbyClient{URL: url, Client: http.DefaultClient},
 		Logger: slog.New(slog.DiscardHandler),
 	})
@@ -115,13 +117,13 @@ func TestEveryTenMatchesShowEveryEnding(t *testing.T) {
 	t.Parallel()
 	directory := t.TempDir()
 	url, _ := arena(t, 20)
-	outbox := &shelf{}
-	fought := node(t, directory, url, 20, outbox)
+	owing := &shelf{}
+	fought := node(t, directory, url, 20, owing)
 	if err := fought.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	counts := make(map[string]int)
-	for room, results := range outbox.results(t) {
+	for room, results := range owing.results(t) {
 		if len(results) != 1 {
 			t.Errorf("room %s has %d results", room, len(results))
 		}
@@ -182,11 +184,11 @@ func TestReplayThatCannotBeWrittenHoldsUpNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	url, _ := arena(t, 3)
-	outbox := &shelf{}
-	if err := node(t, directory, url, 3, outbox).Run(t.Context()); err != nil {
+	owing := &shelf{}
+	if err := node(t, directory, url, 3, owing).Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	results := outbox.results(t)
+	results := owing.results(t)
 	if len(results) != 3 {
 		t.Errorf("%d results, want 3", len(results))
 	}
@@ -211,16 +213,42 @@ func TestNodeHandsOverWhatItsJournalOwes(t *testing.T) {
 	if len(finished) != 1 {
 		t.Fatalf("the journal has %d finished matches, want 1", len(finished))
 	}
-	outbox := &shelf{}
-	if err := node(t, directory, url, 1, outbox).Run(t.Context()); err != nil {
+	owing := &shelf{}
+	if err := node(t, directory, url, 1, owing).Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if len(outbox.events) != 1 || outbox.events[0].ID != finished[0].Event.ID {
-		t.Errorf("the outbox has %v, want the journal's %v", outbox.events, finished[0].Event.ID)
+	if len(owing.events) != 1 || owing.events[0].ID != finished[0].Event.ID {
+		t.Errorf("the outbox has %v, want the journal's %v", owing.events, finished[0].Event.ID)
 	}
 	again := &shelf{}
 	if err := node(t, directory, url, 1, again).Run(t.Context()); err != nil || len(again.events) != 0 {
 		t.Errorf("what was handed over is handed over again: %v, error %v", again.events, err)
+	}
+}
+
+// An outbox that holds something else for one match must not keep the node from
+// the others. The journal goes on owing it.
+func TestConflictHoldsUpNothingElse(t *testing.T) {
+	t.Parallel()
+	directory := t.TempDir()
+	url, _ := arena(t, 2)
+	if err := node(t, directory, url, 1, &shelf{fail: errors.New("the disk is gone")}).Run(t.Context()); err == nil {
+		t.Fatal("a node went on without an outbox")
+	}
+	owed := read(t, directory)[battle.Finished][0].RoomID
+	contradicting := &shelf{fail: outbox.ErrConflict, only: owed}
+	if err := node(t, directory, url, 2, contradicting).Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if results := contradicting.results(t); len(results) != 1 || len(results[owed]) != 0 {
+		t.Errorf("handed over are %v, want the second match", results)
+	}
+	after := &shelf{}
+	if err := node(t, directory, url, 2, after).Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if results := after.results(t); len(results) != 1 || len(results[owed]) != 1 {
+		t.Errorf("handed over at the next start are %v, want the first match", results)
 	}
 }
 
@@ -244,11 +272,11 @@ func TestLostBattleIsAborted(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(directory, "journal"), []byte(journal), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	outbox := &shelf{}
-	if err := node(t, directory, url, 2, outbox).Run(t.Context()); err != nil {
+	owing := &shelf{}
+	if err := node(t, directory, url, 2, owing).Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	results := outbox.results(t)
+	results := owing.results(t)
 	if lost := results["lost"]; len(lost) != 1 || !lost[0].Decision.Aborted || lost[0].Reason != "the battle node was restarted" {
 		t.Errorf("the lost battle ended as %+v", lost)
 	}
@@ -260,8 +288,8 @@ func TestLostBattleIsAborted(t *testing.T) {
 func TestMistakesGoPastTheJournal(t *testing.T) {
 	t.Parallel()
 	directory := t.TempDir()
-	outbox := &shelf{}
-	server := httptest.NewServer(node(t, directory, "http://unused", 0, outbox).Handler())
+	owing := &shelf{}
+	server := httptest.NewServer(node(t, directory, "http://unused", 0, owing).Handler())
 	t.Cleanup(server.Close)
 	for _, path := range []string{"/mistakes/abort/a", "/mistakes/unknown/b"} {
 		response, err := http.Post(server.URL+path, "", nil)
@@ -273,7 +301,7 @@ func TestMistakesGoPastTheJournal(t *testing.T) {
 			t.Errorf("POST %s: %s", path, response.Status)
 		}
 	}
-	results := outbox.results(t)
+	results := owing.results(t)
 	if len(results["a"]) != 1 || !results["a"][0].Decision.Aborted || len(results["b"]) != 1 || results["b"][0].Decision.Aborted {
 		t.Errorf("results %+v", results)
 	}
