@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/settleonce/settleonce/outbox/event"
@@ -92,19 +93,14 @@ func (d directory) left() (int, error) {
 	return len(files), err
 }
 
-// finished returns the entries of the journal that say that a match ended.
-func (d directory) finished() ([]battle.Entry, error) {
+// handedOver returns the entries of the journal that say that a result is in
+// the outbox, one a match.
+func (d directory) handedOver() ([]battle.Entry, error) {
 	entries, err := battle.ReadJournal(d.journal())
 	if err != nil {
 		return nil, err
 	}
-	var finished []battle.Entry
-	for _, entry := range entries {
-		if entry.Kind == battle.Finished {
-			finished = append(finished, entry)
-		}
-	}
-	return finished, nil
+	return slices.DeleteFunc(entries, func(e battle.Entry) bool { return e.Kind != battle.HandedOver }), nil
 }
 
 // lastLines returns the end of a role's log, for an error.

@@ -5,7 +5,9 @@ import (
 	"fmt"
 
 	"github.com/settleonce/settleonce/receipt"
+	"github.com/settleonce/settleonce/settle"
 
+	"github.com/settleonce/settleonce/examples/match/battle"
 	"github.com/settleonce/settleonce/examples/match/faults"
 	"github.com/settleonce/settleonce/examples/match/result"
 )
@@ -36,48 +38,61 @@ func (d *drill) mistake(ctx context.Context, kind, room string) error {
 }
 
 // waitForDelivered waits for a match that is settled, and whose record has left
-// the outbox. It returns "" where the run has no such match.
+// the outbox and will not come back. It returns "" where the run has no such
+// match.
 func (d *drill) waitForDelivered(ctx context.Context) (room string, err error) {
 	err = d.until(ctx, func() (bool, error) {
-		finished, err := d.directory.finished()
+		delivered, left, err := d.delivered()
 		if err != nil {
 			return false, err
 		}
-		owed, err := d.directory.owed()
-		if err != nil {
-			return false, err
-		}
-		waiting := make(map[string]bool)
-		for _, e := range owed {
-			waiting[e.Key.ID] = true
-		}
-		for _, entry := range finished {
-			if waiting[entry.RoomID] || entry.Event.Type != result.TypeFinished {
-				continue
-			}
-			_, settled, err := d.books.receipt(ctx, entry.Event.Key)
+		for _, entry := range delivered {
+			stored, found, err := d.books.receipt(ctx, result.Key(entry.RoomID))
 			if err != nil {
 				return false, err
 			}
-			if settled {
+			if found && stored.Requested == settle.Settled {
 				room = entry.RoomID
 				return true, nil
 			}
 		}
-		return len(finished) == d.options.matches && len(owed) == 0, nil
+		return len(delivered) == d.options.matches && left == 0, nil
 	})
 	return room, err
 }
 
-// settleDown waits until every match is finished, the outbox has judged every
-// file, and every lobby is back.
+// delivered returns the matches that the battle node has put into its outbox
+// and that are not there any more, and how many are.
+func (d *drill) delivered() (delivered []battle.Entry, left int, err error) {
+	handedOver, err := d.directory.handedOver()
+	if err != nil {
+		return nil, 0, err
+	}
+	owed, err := d.directory.owed() // read after the journal, so nothing is missed
+	if err != nil {
+		return nil, 0, err
+	}
+	waiting := make(map[string]bool)
+	for _, e := range owed {
+		waiting[e.Key.ID] = true
+	}
+	for _, entry := range handedOver {
+		if !waiting[entry.RoomID] {
+			delivered = append(delivered, entry)
+		}
+	}
+	return delivered, len(owed), nil
+}
+
+// settleDown waits until every result has been in the outbox, nothing is in it
+// any more, and every lobby is back.
 func (d *drill) settleDown(ctx context.Context) error {
 	return d.until(ctx, func() (bool, error) {
-		finished, err := d.directory.finished()
+		handedOver, err := d.directory.handedOver()
 		if err != nil {
 			return false, err
 		}
 		left, err := d.directory.left()
-		return len(finished) == d.options.matches && left == 0 && d.restarting.Load() == 0, err
+		return len(handedOver) == d.options.matches && left == 0 && d.restarting.Load() == 0, err
 	})
 }
