@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/settleonce/settleonce/pgstore"
 	"github.com/settleonce/settleonce/receipt"
@@ -55,6 +56,15 @@ var controlForms = []struct {
 	{"rewriter", func(ctx context.Context, tx pgx.Tx, control string) error {
 		_, err := tx.Exec(ctx, "SELECT 1", pgx.QueryExecModeExec, rewriteTo(control))
 		return err
+	}},
+	{"rewriter behind another", func(ctx context.Context, tx pgx.Tx, control string) error {
+		_, err := tx.Exec(ctx, "SELECT 1", pgx.NamedArgs{}, pgx.QueryExecModeExec, rewriteTo(control))
+		return err
+	}},
+	{"batch through a rewriter behind another", func(ctx context.Context, tx pgx.Tx, control string) error {
+		var batch pgx.Batch
+		batch.Queue("SELECT 1", pgx.NamedArgs{}, rewriteTo(control))
+		return tx.SendBatch(ctx, &batch).Close()
 	}},
 	{"savepoint", func(ctx context.Context, tx pgx.Tx, control string) error {
 		nested, err := tx.Begin(ctx)
@@ -124,6 +134,9 @@ var rawForms = []struct {
 	{"COMMIT and BEGIN", true, onBareConnection("COMMIT; BEGIN")},
 	{"ROLLBACK and BEGIN", false, onBareConnection("ROLLBACK; BEGIN")},
 	{"COMMIT by a rewriter", true, byRewriter("COMMIT")},
+	{"COMMIT and BEGIN by a rewriter", true, byRewriter("COMMIT; BEGIN")},
+	{"COMMIT and BEGIN by a rewriter in a batch", true, byRewriterInBatch("COMMIT; BEGIN")},
+	{"COMMIT and BEGIN by a rewriter in Defer", true, byDeferredRewriter("COMMIT; BEGIN")},
 }
 
 func onBareConnection(sql string) func(context.Context, pgx.Tx) error {
@@ -133,12 +146,25 @@ func onBareConnection(sql string) func(context.Context, pgx.Tx) error {
 	}
 }
 
-// byRewriter ends the transaction on the connection that pgx gives a rewriter,
-// of which the guard does not know.
+// byRewriter ends the transaction on the connection that pgx gives a rewriter.
 func byRewriter(control string) func(context.Context, pgx.Tx) error {
 	return func(ctx context.Context, tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, "SELECT 1", controlInRewriter(control))
 		return err
+	}
+}
+
+func byRewriterInBatch(control string) func(context.Context, pgx.Tx) error {
+	return func(ctx context.Context, tx pgx.Tx) error {
+		var batch pgx.Batch
+		batch.Queue("SELECT 1", controlInRewriter(control))
+		return tx.SendBatch(ctx, &batch).Close()
+	}
+}
+
+func byDeferredRewriter(control string) func(context.Context, pgx.Tx) error {
+	return func(_ context.Context, tx pgx.Tx) error {
+		return pgstore.Defer(tx, 0, "DELETE FROM marks WHERE false", controlInRewriter(control))
 	}
 }
 
@@ -196,14 +222,21 @@ func expectTransactionEnded(t *testing.T, store *pgstore.Store, err error) {
 }
 
 // A transaction that only looks like the session's own gets no receipt: the
-// guard knows nothing of a rewriter's connection, so here the check inside the
-// receipt's INSERT is all that stands between.
+// guard knows nothing of a connection that the pool's owner kept, so here the
+// check inside the receipt's INSERT is all that stands between.
 func TestInsertChecksTheAttempt(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t)
+	var conn *pgx.Conn
+	f := newFixture(t, func(cfg *pgxpool.Config) {
+		cfg.MaxConns = 1
+		cfg.AfterConnect = func(_ context.Context, connected *pgx.Conn) error {
+			conn = connected
+			return nil
+		}
+	})
 	claim := claimOn("m1")
 	session := f.begin(t, claim)
-	if err := byRewriter("ROLLBACK; BEGIN")(t.Context(), session.Tx()); err != nil {
+	if _, err := conn.Exec(t.Context(), "ROLLBACK; BEGIN"); err != nil {
 		t.Fatal(err)
 	}
 	if err := mark(t.Context(), session.Tx(), "effect"); err != nil {

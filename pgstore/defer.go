@@ -74,16 +74,30 @@ func handleOf(tx pgx.Tx) (*handle, error) {
 }
 
 // rewrite applies a leading rewriter such as [pgx.NamedArgs] at once, since
-// the row guard goes around its result.
+// the row guard goes around its result. A second one is refused: left among
+// the arguments, pgx would apply it around the guard.
 func rewrite(h *handle, sql string, arguments []any) (string, []any, error) {
-	if len(arguments) == 0 {
-		return sql, nil, nil
-	}
-	rewriter, ok := arguments[0].(pgx.QueryRewriter)
+	rewriter, ok := leadingRewriter(arguments)
 	if !ok {
 		return sql, arguments, nil
 	}
-	return rewriter.RewriteQuery(context.Background(), h.inner.Conn(), sql, arguments[1:])
+	if _, another := leadingRewriter(arguments[1:]); another {
+		return "", nil, errTwoRewriters
+	}
+	sql, arguments, err := guardedRewriter{rewriter, h}.RewriteQuery(context.Background(), h.inner.Conn(), sql, arguments[1:])
+	if _, another := leadingRewriter(arguments); another {
+		return "", nil, errTwoRewriters
+	}
+	return sql, arguments, err
+}
+
+var errTwoRewriters = errors.New("it must have at most one rewriter")
+
+func leadingRewriter(arguments []any) (rewriter pgx.QueryRewriter, ok bool) {
+	if len(arguments) > 0 {
+		rewriter, ok = arguments[0].(pgx.QueryRewriter)
+	}
+	return rewriter, ok
 }
 
 // deferrable returns sql without its final semicolon, or the rule that it

@@ -1,6 +1,7 @@
 package pgstore_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -50,13 +51,23 @@ func TestDeferRefusesByName(t *testing.T) {
 	defer func() { _ = foreign.Rollback(t.Context()) }()
 	guarded := f.begin(t, claimOn("m1")).Tx()
 	for name, err := range map[string]error{
-		"foreign transaction": pgstore.Defer(foreign, 1, "DELETE FROM marks"),
-		"negative rows":       pgstore.Defer(guarded, -1, "DELETE FROM marks"),
-		"form":                pgstore.Defer(guarded, 1, "SELECT 1"),
-		"named argument":      pgstore.Defer(guarded, 1, "DELETE FROM marks WHERE mark = @mark", pgx.StrictNamedArgs{"another": 1}),
+		"foreign transaction":            pgstore.Defer(foreign, 1, "DELETE FROM marks"),
+		"negative rows":                  pgstore.Defer(guarded, -1, "DELETE FROM marks"),
+		"form":                           pgstore.Defer(guarded, 1, "SELECT 1"),
+		"rewriter behind another":        pgstore.Defer(guarded, 1, "DELETE FROM marks", pgx.NamedArgs{}, rewriteTo("ROLLBACK")),
+		"rewriter that a rewriter makes": pgstore.Defer(guarded, 1, "DELETE FROM marks", rewriteToRewriter{rewriteTo("ROLLBACK")}),
+		"named argument":                 pgstore.Defer(guarded, 1, "DELETE FROM marks WHERE mark = @mark", pgx.StrictNamedArgs{"another": 1}),
 	} {
 		if !errors.Is(err, pgstore.ErrNotDeferrable) {
 			t.Errorf("%s: Defer = %v, want ErrNotDeferrable", name, err)
 		}
 	}
+}
+
+// rewriteToRewriter leaves a query as it is, with another rewriter as its
+// argument.
+type rewriteToRewriter struct{ next pgx.QueryRewriter }
+
+func (r rewriteToRewriter) RewriteQuery(_ context.Context, _ *pgx.Conn, sql string, _ []any) (string, []any, error) {
+	return sql, []any{r.next}, nil
 }

@@ -2,6 +2,7 @@ package pgstore
 
 import (
 	"context"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -88,24 +89,27 @@ func (h *handle) LargeObjects() pgx.LargeObjects { return h.inner.LargeObjects()
 // The first call asks the server for the transaction's id, by which a COMMIT
 // shows even where the connection ends up in another transaction that failed.
 // Nil once the callback has returned.
-func (h *handle) Conn() *pgx.Conn {
+func (h *handle) Conn() *pgx.Conn { return h.bareConnection(context.Background()) }
+
+// bareConnection is Conn on behalf of ctx, which may be done.
+func (h *handle) bareConnection(ctx context.Context) *pgx.Conn {
 	if h.refusal() != nil {
 		return nil
 	}
 	if !h.scope.bare {
 		h.scope.bare = true
-		h.scope.transactionID = askTransactionID(h.inner)
+		h.scope.transactionID = askTransactionID(ctx, h.inner)
 	}
 	return h.inner.Conn()
 }
 
 // askTransactionID returns "" where the connection cannot answer now, because
 // results are unread or the transaction has failed.
-func askTransactionID(tx pgx.Tx) (id string) {
+func askTransactionID(ctx context.Context, tx pgx.Tx) (id string) {
 	if tx.Conn().PgConn().IsBusy() || tx.Conn().PgConn().TxStatus() != statusOpen {
 		return ""
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), DefaultRollbackTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), DefaultRollbackTimeout)
 	defer cancel()
 	_ = tx.QueryRow(ctx, "SELECT pg_current_xact_id()::text").Scan(&id)
 	return id
@@ -129,21 +133,20 @@ func (h *handle) plainStrings() bool {
 }
 
 // guardRewriters has the texts that rewriters among pgx's option arguments
-// make checked as well.
+// make checked as well. There may be several; pgx applies the last.
 func (h *handle) guardRewriters(arguments []any) []any {
+	guarded := slices.Clone(arguments)
 	for i, argument := range arguments {
 		switch argument := argument.(type) {
 		case pgx.QueryRewriter:
-			guarded := append([]any{}, arguments...)
 			guarded[i] = guardedRewriter{argument, h}
-			return guarded
 		case pgx.QueryExecMode, pgx.QueryResultFormats, pgx.QueryResultFormatsByOID:
 			continue
 		default:
-			return arguments // options come first
+			return guarded // options come first
 		}
 	}
-	return arguments
+	return guarded
 }
 
 // guardedRewriter checks what a rewriter of the callback made.
@@ -152,8 +155,15 @@ type guardedRewriter struct {
 	handle *handle
 }
 
-// RewriteQuery passes on, and refuses transaction control in the result.
+// RewriteQuery passes on, and refuses transaction control in the result. A
+// rewriter that is not known to leave it alone is given the bare connection,
+// as Conn gives it.
 func (g guardedRewriter) RewriteQuery(ctx context.Context, conn *pgx.Conn, sql string, arguments []any) (string, []any, error) {
+	switch g.inner.(type) {
+	case pgx.NamedArgs, pgx.StrictNamedArgs:
+	default:
+		conn = g.handle.bareConnection(ctx)
+	}
 	sql, arguments, err := g.inner.RewriteQuery(ctx, conn, sql, arguments)
 	if err != nil {
 		return "", nil, err
