@@ -16,29 +16,34 @@ import (
 // a function body in the form BEGIN ATOMIC ... END, which has no place in a
 // settlement, and knows nothing of what functions do: inside a transaction
 // PostgreSQL lets none of them end it.
+//
+// A literal or comment without an end is refused too: in the simple protocol a
+// batch travels as one text, and what one statement leaves open ends in another.
 func refuseTransactionControl(sql string, plainStrings bool) error {
 	scan := lexer{text: sql, plainStrings: plainStrings}
 	for {
-		words, last := scan.statementStart()
+		words, end := scan.statementStart()
 		if controlsTransaction(words) {
 			return fmt.Errorf("pgstore: %s: %w", strings.ToUpper(strings.Join(words[:controlWords(words)], " ")), receipt.ErrTransactionControl)
 		}
-		if last {
+		switch end {
+		case tokenBroken:
+			return fmt.Errorf("pgstore: a literal or comment without an end may hide it: %w", receipt.ErrTransactionControl)
+		case tokenEnd:
 			return nil
+		default: // another statement follows
 		}
 	}
 }
 
 // statementStart reads one statement and returns its first three tokens, words
-// as they are and anything else as "", and whether the text ends with it.
-func (l *lexer) statementStart() (words [3]string, last bool) {
+// as they are and anything else as "", and the kind of the token that ended it.
+func (l *lexer) statementStart() (words [3]string, end tokenKind) {
 	for count := 0; ; count++ {
 		token := l.next()
 		switch {
-		case token.kind == tokenSemicolon:
-			return words, false
-		case token.kind == tokenEnd || token.kind == tokenBroken:
-			return words, true
+		case token.kind == tokenSemicolon || token.kind == tokenEnd || token.kind == tokenBroken:
+			return words, token.kind
 		case count < len(words):
 			words[count] = token.text
 		}

@@ -76,6 +76,29 @@ var controlForms = []struct {
 	}},
 }
 
+// In the simple protocol pgx sends a batch as one text, where a literal that one
+// statement leaves open would end in the next.
+func TestControlAcrossTheStatementsOfABatchIsRefused(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, func(cfg *pgxpool.Config) { cfg.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol })
+	claim := claimOn("m1")
+	session := f.begin(t, claim)
+	for _, queue := range []func(*pgx.Batch){
+		func(batch *pgx.Batch) { batch.Queue("SELECT '") },
+		func(batch *pgx.Batch) { batch.Queue("SELECT 1", rewriteTo("SELECT '")) },
+	} {
+		var batch pgx.Batch
+		queue(&batch)
+		batch.Queue("'; ROLLBACK; BEGIN; --'")
+		if err := session.Tx().SendBatch(t.Context(), &batch).Close(); !errors.Is(err, receipt.ErrTransactionControl) {
+			t.Errorf("SendBatch = %v, want ErrTransactionControl", err)
+		}
+	}
+	if _, err := session.Commit(t.Context(), receiptFor(claim)); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // rewriteTo is a pgx.QueryRewriter that puts another text in a query's place.
 type rewriteTo string
 

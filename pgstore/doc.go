@@ -48,7 +48,8 @@
 // A callback gets a pgx.Tx that it cannot end: Commit and Rollback, and SQL
 // that begins, ends or nests a transaction or sets its modes, return
 // [receipt.ErrTransactionControl] before anything is sent, whether in Exec,
-// Query, QueryRow, SendBatch, Prepare, or in what a pgx.QueryRewriter makes.
+// Query, QueryRow, SendBatch, Prepare, or in what a pgx.QueryRewriter makes. So
+// does a literal or comment without an end, which could hide them in a batch.
 // Begin sets a savepoint, whose own Commit and Rollback work; what was
 // deferred in it dies with its rollback. Once the callback has returned, the
 // transaction and everything that was taken from it (savepoints, rows, batch

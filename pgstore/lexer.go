@@ -78,17 +78,23 @@ func (l *lexer) literal(complete bool) token {
 	return token{kind: tokenOther}
 }
 
-// word reads a keyword or identifier, or the string that E introduces.
+// word reads a keyword or identifier, or the string that E, B or X introduces,
+// of which the first always has escapes and the others never.
 func (l *lexer) word() token {
 	start := l.at
 	for l.at < len(l.text) && wordPart(l.text[l.at]) {
 		l.at++
 	}
-	text := l.text[start:l.at]
-	if (text == "e" || text == "E") && l.peek(0) == '\'' {
-		return l.literal(l.skipString(true))
+	text := strings.ToLower(l.text[start:l.at])
+	if l.peek(0) == '\'' {
+		switch text {
+		case "e":
+			return l.literal(l.skipString(true))
+		case "b", "x":
+			return l.literal(l.skipString(false))
+		}
 	}
-	return token{tokenWord, strings.ToLower(text)}
+	return token{tokenWord, text}
 }
 
 // peek returns the byte at an offset from the lexer's place, 0 behind the end.

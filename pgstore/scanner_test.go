@@ -2,6 +2,7 @@ package pgstore_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,8 +37,12 @@ var harmlessTexts = []string{
 	"SELECT E'a'\n-- '\n'\\'; COMMIT'", `SELECT "a; COMMIT"`, "SELECT $$; COMMIT$$", "SELECT $a$; $$ COMMIT; $a$",
 	"PREPARE transactions AS SELECT 1", "SET LOCAL lock_timeout = 1", "SET SESSION AUTHORIZATION x", "SET x = 'transaction'",
 	"SELECT begin FROM commit", "CREATE TABLE rollback ()", "UPDATE t SET commit = 1", "beginning", `"commit"`,
-	"DO $$ BEGIN PERFORM 1; END $$", "SELECT CASE WHEN true THEN 1 END", "'; COMMIT", "/* ; COMMIT", "$$ ; COMMIT", `"; COMMIT`,
+	"DO $$ BEGIN PERFORM 1; END $$", "SELECT CASE WHEN true THEN 1 END",
 }
+
+// openTexts leave a literal or a comment open, which goes on in whatever is
+// sent behind it.
+var openTexts = []string{"SELECT '", "'; COMMIT", `SELECT E'\'; COMMIT`, "/* ; COMMIT", "/* /* */", "$$ ; COMMIT", "$a$ $b$", `"; COMMIT`}
 
 func TestScannerFindsTransactionControl(t *testing.T) {
 	t.Parallel()
@@ -51,6 +56,11 @@ func TestScannerFindsTransactionControl(t *testing.T) {
 			t.Errorf("%q was refused: %v", sql, err)
 		}
 	}
+	for _, sql := range openTexts {
+		if err := pgstore.RefuseTransactionControl(sql, true); !errors.Is(err, receipt.ErrTransactionControl) {
+			t.Errorf("%q passed: %v", sql, err)
+		}
+	}
 }
 
 // With standard_conforming_strings off every string has escapes.
@@ -61,6 +71,12 @@ func TestScannerKnowsBackslashesInPlainStrings(t *testing.T) {
 	}
 	if err := pgstore.RefuseTransactionControl(`SELECT '\'; COMMIT'`, false); err != nil {
 		t.Errorf("control inside a string with escapes was refused: %v", err)
+	}
+	// A string of bits has no escapes all the same.
+	for _, sql := range []string{`SELECT B'\'; COMMIT; --'`, `SELECT x'\'; COMMIT; --'`} {
+		if err := pgstore.RefuseTransactionControl(sql, false); !errors.Is(err, receipt.ErrTransactionControl) {
+			t.Errorf("%q passed: %v", sql, err)
+		}
 	}
 }
 
@@ -79,7 +95,7 @@ func TestRefusalNamesTheCommand(t *testing.T) {
 // FuzzTransactionControl hides any text in every kind of literal and comment,
 // where nothing of it counts, and puts control behind it, which does.
 func FuzzTransactionControl(f *testing.F) {
-	for _, sql := range append(controlTexts, harmlessTexts...) {
+	for _, sql := range slices.Concat(controlTexts, harmlessTexts, openTexts) {
 		f.Add(sql)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
