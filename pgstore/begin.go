@@ -147,6 +147,9 @@ func (s *session) readOpening(results pgx.BatchResults) error {
 	case s.synchronousCommit == "off" && !s.store.allows(SynchronousCommitOff):
 		return errAsynchronous
 	}
+	if err := checkEncoding(s.conn.Conn().PgConn()); err != nil {
+		return err
+	}
 	rows, err := results.Query()
 	if err != nil {
 		return err

@@ -40,8 +40,8 @@ func (s *Store) allows(weakness Weakness) bool { return slices.Contains(s.config
 
 // Check reports why the database could not keep what a receipt promises: it is
 // a standby, its settings or tables may lose commits in a crash, its encoding
-// is not UTF-8, or a migration is missing. It changes nothing. Config.Allow
-// lists what it is to put up with.
+// or the connection's is not UTF-8, or a migration is missing. It changes
+// nothing. Config.Allow lists what it is to put up with.
 //
 // errors.Is(err, [ErrUnfit]) is true where there are such reasons; any other
 // error means that Check could not find out. Nil says nothing about a later
@@ -50,7 +50,7 @@ func (s *Store) allows(weakness Weakness) bool { return slices.Contains(s.config
 func (s *Store) Check(ctx context.Context) error {
 	var settings serverSettings
 	err := s.config.Pool.QueryRow(ctx, settingsSQL).Scan(&settings.standby, &settings.fsync,
-		&settings.fullPages, &settings.synchronousCommit, &settings.encoding)
+		&settings.fullPages, &settings.synchronousCommit, &settings.serverEncoding, &settings.clientEncoding)
 	if err != nil {
 		return fmt.Errorf("pgstore: checking the server's settings: %w", err)
 	}
@@ -77,11 +77,13 @@ func (s *Store) Check(ctx context.Context) error {
 
 // settingsSQL asks for the settings that a new transaction would have.
 const settingsSQL = `SELECT pg_is_in_recovery(), current_setting('fsync'), current_setting('full_page_writes'),
-	current_setting('synchronous_commit'), current_setting('server_encoding')`
+	current_setting('synchronous_commit'), current_setting('server_encoding'),
+	current_setting('client_encoding')`
 
 type serverSettings struct {
-	standby                                       bool
-	fsync, fullPages, synchronousCommit, encoding string
+	standby                             bool
+	fsync, fullPages, synchronousCommit string
+	serverEncoding, clientEncoding      string
 }
 
 func (s *Store) judgeSettings(settings serverSettings) []error {
@@ -98,8 +100,11 @@ func (s *Store) judgeSettings(settings serverSettings) []error {
 	if settings.synchronousCommit == "off" && !s.allows(SynchronousCommitOff) {
 		reasons = append(reasons, errors.New("synchronous_commit is off"))
 	}
-	if settings.encoding != "UTF8" {
-		reasons = append(reasons, fmt.Errorf("server_encoding is %s, must be UTF8, which keys are in", settings.encoding))
+	if settings.serverEncoding != "UTF8" {
+		reasons = append(reasons, fmt.Errorf("server_encoding is %s, must be UTF8, which keys are in", settings.serverEncoding))
+	}
+	if settings.clientEncoding != "UTF8" {
+		reasons = append(reasons, fmt.Errorf("client_encoding is %s, must be UTF8, which keys are in", settings.clientEncoding))
 	}
 	return reasons
 }

@@ -36,6 +36,9 @@ func (s *session) commit(ctx context.Context, r receipt.Receipt, events []event.
 	case failed:
 		return receipt.Receipt{}, notCommitted(s.handle.scope.failure())
 	}
+	if err := checkEncoding(s.conn.Conn().PgConn()); err != nil {
+		return receipt.Receipt{}, notCommitted(err)
+	}
 	flush, err := s.prepareFlush(r, events)
 	if err != nil {
 		return receipt.Receipt{}, notCommitted(err)

@@ -3,11 +3,13 @@ package pgstore_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/settleonce/settleonce/internal/pgtest"
 	"github.com/settleonce/settleonce/pgstore"
 	"github.com/settleonce/settleonce/receipt"
 )
@@ -96,6 +98,36 @@ func TestControlAcrossTheStatementsOfABatchIsRefused(t *testing.T) {
 	}
 	if _, err := session.Commit(t.Context(), receiptFor(claim)); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// In some encodings a backslash is the second byte of a character, so that the
+// guard and the server disagree on where a literal ends. Other encodings than
+// UTF-8 also make other keys of the same bytes.
+func TestConnectionThatIsNotInUTF8IsRefused(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	claim := claimOn("m1")
+	session := f.begin(t, claim)
+	if _, err := session.Tx().Exec(t.Context(), "SET LOCAL client_encoding = 'SJIS'"); err != nil {
+		t.Fatal(err)
+	}
+	_, err := session.Tx().Exec(t.Context(), "SELECT E'\x95\\'; ROLLBACK; BEGIN; --'")
+	if err == nil || !strings.Contains(err.Error(), "client_encoding") {
+		t.Errorf("Exec = %v, want a word about client_encoding", err)
+	}
+	_, err = session.Commit(t.Context(), receiptFor(claim))
+	expectNotCommitted(t, f.store, err, "", false)
+	f.expectNothing(t, "m1")
+
+	latin := newStore(t, pgtest.PoolOn(t, f.pool.Config().ConnString(), func(cfg *pgxpool.Config) {
+		cfg.ConnConfig.RuntimeParams["client_encoding"] = "LATIN1"
+	}), pgstore.Config{})
+	if _, err := latin.Begin(t.Context(), claimOn("é")); err == nil || !strings.Contains(err.Error(), "client_encoding") {
+		t.Errorf("Begin on a connection in LATIN1 = %v, want a word about client_encoding", err)
+	}
+	if err := latin.Check(t.Context()); !errors.Is(err, pgstore.ErrUnfit) || !strings.Contains(err.Error(), "client_encoding") {
+		t.Errorf("Check on a connection in LATIN1 = %v, want a word about client_encoding", err)
 	}
 }
 

@@ -38,6 +38,8 @@
 // callback and then fail on the primary key or with a serialisation failure,
 // both of which [Store.Retryable] knows.
 //
+// Connections must be in UTF-8 (client_encoding), as the texts of Go are.
+//
 // Everything that a session sets ends with its transaction, so it works behind
 // a pooler in transaction mode. Behind PgBouncer use pgx's exec or
 // cache_describe mode, or a version of PgBouncer that knows prepared

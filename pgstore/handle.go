@@ -2,6 +2,7 @@ package pgstore
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
@@ -123,8 +124,12 @@ func (h *handle) check(sql string) error {
 	return h.refuseControlIn(sql)
 }
 
-// refuseControlIn reports transaction control in sql.
+// refuseControlIn reports transaction control in sql, and a connection whose
+// encoding does not let it be found.
 func (h *handle) refuseControlIn(sql string) error {
+	if err := checkEncoding(h.inner.Conn().PgConn()); err != nil {
+		return fmt.Errorf("pgstore: %w", err)
+	}
 	return refuseTransactionControl(sql, h.plainStrings())
 }
 
