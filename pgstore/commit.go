@@ -35,6 +35,8 @@ func (s *session) commit(ctx context.Context, r receipt.Receipt, events []event.
 		return receipt.Receipt{}, fmt.Errorf("pgstore: %w", receipt.ErrTransactionEnded)
 	case failed:
 		return receipt.Receipt{}, notCommitted(s.handle.scope.failure())
+	case s.handle.scope.unended != nil:
+		return receipt.Receipt{}, notCommitted(s.handle.scope.unended)
 	}
 	if err := checkEncoding(s.conn.Conn().PgConn()); err != nil {
 		return receipt.Receipt{}, notCommitted(err)

@@ -69,6 +69,8 @@
 //
 // An error of a statement makes PostgreSQL refuse the rest of the transaction.
 // A callback that swallows it is not committed, and Commit returns that error.
+// Nor is one committed that goes on after a savepoint could not be ended, for
+// instance because its context was done.
 //
 // The handles belong to the callback's goroutine, as a pgx.Tx does.
 //

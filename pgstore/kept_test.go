@@ -281,6 +281,52 @@ func TestSavepointMendsAFailure(t *testing.T) {
 	}
 }
 
+// A savepoint whose end never reached the server still holds what was done in
+// it. A callback that was told of a failure and goes on means that to be gone.
+func TestSavepointThatCouldNotEndIsNotCommitted(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for name, failure := range map[string]error{"Rollback": errors.New("own"), "Commit": nil} {
+		claim := claimOn(name)
+		session := f.begin(t, claim)
+		ctx, cancel := context.WithCancel(t.Context())
+		err := pgx.BeginFunc(ctx, session.Tx(), func(tx pgx.Tx) error {
+			if err := mark(ctx, tx, name); err != nil {
+				t.Fatal(err)
+			}
+			cancel() // such as a time limit for this step alone
+			return failure
+		})
+		if err == nil {
+			t.Fatalf("%s of a savepoint under a done context succeeded", name)
+		}
+		_, err = session.Commit(t.Context(), receiptFor(claim))
+		expectNotCommitted(t, f.store, err, "", false)
+		f.expectNothing(t, name)
+	}
+}
+
+// A savepoint that the server refused to release is mended by the rollback of
+// the one around it.
+func TestOuterSavepointMendsAnInnerOne(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	claim := claimOn("m1")
+	session := f.begin(t, claim)
+	err := pgx.BeginFunc(t.Context(), session.Tx(), func(outer pgx.Tx) error {
+		return pgx.BeginFunc(t.Context(), outer, func(inner pgx.Tx) error {
+			_, _ = inner.Exec(t.Context(), "SELECT 1/0")
+			return nil
+		})
+	})
+	if err == nil {
+		t.Fatal("a savepoint that failed was released")
+	}
+	if _, err := session.Commit(t.Context(), receiptFor(claim)); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Nor is it the cause of a later one.
 func TestMendedFailureIsForgotten(t *testing.T) {
 	t.Parallel()

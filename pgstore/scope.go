@@ -3,6 +3,7 @@ package pgstore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync/atomic"
 
@@ -26,6 +27,9 @@ type scope struct {
 	// cause is the error that made the transaction fail, in case the
 	// callback swallows it.
 	cause error
+	// unended is why a savepoint could not be ended: its end never reached
+	// the server, which still has what was done in it.
+	unended error
 	// savepoints are the open ones, outermost first.
 	savepoints []*savepoint
 	// deferred are the statements for the last flush.
@@ -49,8 +53,12 @@ func (s *scope) failure() error {
 }
 
 // endSavepoint closes a savepoint and those opened within it, which PostgreSQL
-// ends with it.
-func (s *scope) endSavepoint(ctx context.Context, ended *savepoint) {
+// ends with it. err is how its Commit or Rollback failed. An error of the server
+// leaves the transaction failed, which shows; any other leaves no trace there.
+func (s *scope) endSavepoint(ctx context.Context, ended *savepoint, err error) {
+	if err != nil && !isServerError(err) && s.unended == nil {
+		s.unended = fmt.Errorf("a savepoint could not be ended: %w", err)
+	}
 	from := slices.Index(s.savepoints, ended)
 	if from < 0 {
 		return

@@ -52,7 +52,7 @@ func (s *savepoint) Commit(ctx context.Context) error {
 	}
 	err := s.inner.Commit(ctx)
 	s.scope.note(err)
-	s.scope.endSavepoint(ctx, s)
+	s.scope.endSavepoint(ctx, s, err)
 	return err
 }
 
@@ -63,7 +63,7 @@ func (s *savepoint) Rollback(ctx context.Context) error {
 		return err
 	}
 	err := s.inner.Rollback(ctx)
-	s.scope.endSavepoint(ctx, s)
+	s.scope.endSavepoint(ctx, s, err)
 	s.scope.deferred = s.scope.deferred[:min(s.deferredBefore, len(s.scope.deferred))]
 	if err == nil {
 		s.scope.cause = nil // the transaction is sound again
