@@ -76,9 +76,9 @@ func (s *Store) Check(ctx context.Context) error {
 }
 
 // settingsSQL asks for the settings that a new transaction would have.
-const settingsSQL = `SELECT pg_is_in_recovery(), current_setting('fsync'), current_setting('full_page_writes'),
-	current_setting('synchronous_commit'), current_setting('server_encoding'),
-	current_setting('client_encoding')`
+const settingsSQL = `SELECT pg_catalog.pg_is_in_recovery(), pg_catalog.current_setting('fsync'), pg_catalog.current_setting('full_page_writes'),
+	pg_catalog.current_setting('synchronous_commit'), pg_catalog.current_setting('server_encoding'),
+	pg_catalog.current_setting('client_encoding')`
 
 type serverSettings struct {
 	standby                             bool
@@ -118,7 +118,7 @@ func (s *Store) missingMigration(ctx context.Context) (reason, err error) {
 	}
 	applied := 0
 	var exists bool
-	err = s.config.Pool.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", quoteSchema(s.config.Schema)+".migrations").Scan(&exists)
+	err = s.config.Pool.QueryRow(ctx, "SELECT pg_catalog.to_regclass($1) IS NOT NULL", quoteSchema(s.config.Schema)+".migrations").Scan(&exists)
 	if err == nil && exists {
 		applied, err = appliedVersion(ctx, s.config.Pool, s.config.Schema)
 	}
@@ -134,8 +134,8 @@ func (s *Store) missingMigration(ctx context.Context) (reason, err error) {
 // unlogged lists the unlogged tables and sequences in the store's schema.
 func (s *Store) unlogged(ctx context.Context) ([]string, error) {
 	var names []string
-	err := s.config.Pool.QueryRow(ctx, `SELECT coalesce(array_agg(relname::text ORDER BY relname), '{}')
-		FROM pg_class WHERE relnamespace = to_regnamespace($1) AND relpersistence = 'u' AND relkind IN ('r', 'p', 'S')`,
+	err := s.config.Pool.QueryRow(ctx, `SELECT coalesce(pg_catalog.array_agg(relname::pg_catalog.text ORDER BY relname), '{}')
+		FROM pg_catalog.pg_class WHERE relnamespace = pg_catalog.to_regnamespace($1) AND relpersistence = 'u' AND relkind IN ('r', 'p', 'S')`,
 		quoteSchema(s.config.Schema)).Scan(&names)
 	return names, err
 }

@@ -159,7 +159,7 @@ const guardText = "settleonce: a deferred statement must change "
 // end of the statement from swallowing what follows.
 func withRowGuard(statement string, rows int64) string {
 	return fmt.Sprintf("WITH settleonce_deferred AS (\n%s\nRETURNING 1)\n"+
-		"SELECT CASE WHEN count(*) = %d THEN 0 ELSE ('%s%d rows, changed ' || count(*))::int END FROM settleonce_deferred",
+		"SELECT CASE WHEN pg_catalog.count(*) = %d THEN 0 ELSE ('%s%d rows, changed ' || pg_catalog.count(*))::int END FROM settleonce_deferred",
 		statement, rows, guardText, rows)
 }
 

@@ -112,7 +112,7 @@ func askTransactionID(ctx context.Context, tx pgx.Tx) (id string) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), DefaultRollbackTimeout)
 	defer cancel()
-	_ = tx.QueryRow(ctx, "SELECT pg_current_xact_id()::text").Scan(&id)
+	_ = tx.QueryRow(ctx, "SELECT pg_catalog.pg_current_xact_id()::pg_catalog.text").Scan(&id)
 	return id
 }
 

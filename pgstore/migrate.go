@@ -47,6 +47,11 @@ func Migrate(ctx context.Context, pool *pgxpool.Pool, schema string) error {
 }
 
 func applyMigrations(ctx context.Context, tx pgx.Tx, schema string, migrations []migration) error {
+	// The types and functions in the files are PostgreSQL's own, whatever the
+	// search path of the connection puts before them.
+	if _, err := tx.Exec(ctx, "SET LOCAL search_path = pg_catalog, pg_temp"); err != nil {
+		return err
+	}
 	if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", migrationLock(schema)); err != nil {
 		return err
 	}
@@ -108,7 +113,7 @@ type querier interface {
 // each migration enters itself, whoever applies it.
 func appliedVersion(ctx context.Context, db querier, schema string) (int, error) {
 	var version int
-	err := db.QueryRow(ctx, "SELECT coalesce(max(version), 0) FROM "+quoteSchema(schema)+".migrations").Scan(&version)
+	err := db.QueryRow(ctx, "SELECT coalesce(pg_catalog.max(version), 0) FROM "+quoteSchema(schema)+".migrations").Scan(&version)
 	return version, err
 }
 

@@ -82,7 +82,7 @@ func (s *session) attemptGone(ctx context.Context) bool {
 	ctx, cancel := s.cleanupContext(ctx)
 	defer cancel()
 	var attempt *string
-	err := s.tx.QueryRow(ctx, "SELECT current_setting('"+attemptSetting+"', true)").Scan(&attempt)
+	err := s.tx.QueryRow(ctx, "SELECT pg_catalog.current_setting('"+attemptSetting+"', true)").Scan(&attempt)
 	return err == nil && (attempt == nil || *attempt != s.claim.Attempt)
 }
 
@@ -96,7 +96,7 @@ func (s *session) committedBefore(ctx context.Context) bool {
 		return true
 	}
 	var committed bool
-	err := conn.QueryRow(ctx, "SELECT pg_xact_status($1::text::xid8) = 'committed'", s.handle.scope.transactionID).Scan(&committed)
+	err := conn.QueryRow(ctx, "SELECT pg_catalog.pg_xact_status($1::pg_catalog.text::pg_catalog.xid8) = 'committed'", s.handle.scope.transactionID).Scan(&committed)
 	return err != nil || committed
 }
 

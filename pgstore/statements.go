@@ -7,6 +7,9 @@ import (
 
 // statements are the texts that a store sends, with its schema filled in. They
 // never vary otherwise, so that every connection prepares each of them once.
+//
+// Functions and types are named with their schema, so that neither the search
+// path nor a temporary table of the callback puts another in their place.
 type statements struct {
 	lock         string
 	read         string
@@ -26,13 +29,13 @@ const (
 	// obeys it. client_connection_check_interval came with PostgreSQL 14;
 	// a server looks at it when a statement starts, so the wait for the
 	// key itself is bounded by the lock timeout alone.
-	lockSQL = `SELECT pg_is_in_recovery(), current_setting('synchronous_commit'),
-	CASE WHEN set_config('` + attemptSetting + `', $1, true) IS NOT NULL
-		AND set_config('lock_timeout', $2, true) IS NOT NULL
-		AND set_config('idle_in_transaction_session_timeout', $3, true) IS NOT NULL
-		AND CASE WHEN $4 <> '' AND current_setting('server_version_num')::int >= 140000
-			THEN set_config('client_connection_check_interval', $4, true) IS NOT NULL ELSE true END
-	THEN pg_advisory_xact_lock($5)::text END`
+	lockSQL = `SELECT pg_catalog.pg_is_in_recovery(), pg_catalog.current_setting('synchronous_commit'),
+	CASE WHEN pg_catalog.set_config('` + attemptSetting + `', $1, true) IS NOT NULL
+		AND pg_catalog.set_config('lock_timeout', $2, true) IS NOT NULL
+		AND pg_catalog.set_config('idle_in_transaction_session_timeout', $3, true) IS NOT NULL
+		AND CASE WHEN $4 <> '' AND pg_catalog.current_setting('server_version_num')::int >= 140000
+			THEN pg_catalog.set_config('client_connection_check_interval', $4, true) IS NOT NULL ELSE true END
+	THEN pg_catalog.pg_advisory_xact_lock($5)::pg_catalog.text END`
 
 	receiptColumns = `tenant, scope, operation, id, revision, requested_kind, outcome_kind, fingerprint,
 	value, canonical, ordering_key, attempt, recorded_at`
@@ -43,7 +46,7 @@ const (
 	// what the lock waited for.
 	readSQL = `SELECT ` + receiptColumns + ` FROM {schema}.receipts
 	WHERE ` + ofKey + ` AND (revision = $5 OR revision =
-		(SELECT max(revision) FROM {schema}.receipts WHERE ` + ofKey + `))
+		(SELECT pg_catalog.max(revision) FROM {schema}.receipts WHERE ` + ofKey + `))
 	ORDER BY revision`
 
 	historySQL = `SELECT ` + receiptColumns + ` FROM {schema}.receipts
@@ -57,16 +60,16 @@ const (
 	// the disk would answer before it is durable.
 	insertSQL = `INSERT INTO {schema}.receipts (` + receiptColumns + `)
 	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
-		CASE WHEN current_setting('` + attemptSetting + `', true) = $12 THEN $12 END, clock_timestamp())
-	RETURNING recorded_at, set_config('synchronous_commit', $13, true)`
+		CASE WHEN pg_catalog.current_setting('` + attemptSetting + `', true) = $12 THEN $12 END, pg_catalog.clock_timestamp())
+	RETURNING recorded_at, pg_catalog.set_config('synchronous_commit', $13, true)`
 
 	// lockOrderingSQL takes the locks in the order of the array.
-	lockOrderingSQL = `SELECT pg_advisory_xact_lock(lock)::text FROM unnest($1::bigint[]) AS lock`
+	lockOrderingSQL = `SELECT pg_catalog.pg_advisory_xact_lock(lock)::pg_catalog.text FROM pg_catalog.unnest($1::bigint[]) AS lock`
 
 	// insertEventSQL takes the position, so it must follow the locks (I8).
 	insertEventSQL = `INSERT INTO {schema}.events (lane, ordering_key, source, event_id,
 		tenant, scope, operation, id, attempt, recorded_at, envelope)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, clock_timestamp(), $10)`
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, pg_catalog.clock_timestamp(), $10)`
 
 	// commitSQL differs in case from the text that pgx itself sends, whose
 	// cache entry pgx drops whenever a transaction object is closed.
