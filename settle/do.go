@@ -92,6 +92,10 @@ type Result[V any] struct {
 //   - [receipt.ErrNotCommitted], an error of effect, or any other: nothing is
 //     left. A retry is safe.
 //
+// Each of them speaks of q.Key: where effect or OnReceipt fails with an error
+// that another call of Do returned, errors.Is does not find its sentinel, nor
+// errors.As its conflict. An error of effect is otherwise found as it is.
+//
 // A panic of effect, or runtime.Goexit in it, rolls back and goes on its way.
 // After a crash either everything is committed or nothing is.
 func Do[Tx, V any](

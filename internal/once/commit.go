@@ -75,7 +75,7 @@ func (r *Runner[Tx]) resolve(ctx context.Context, request *Request, attempt *Att
 		}
 		r.config.Logger.Warn("the outcome is still unknown", "key", request.Key, "attempt", attempt.ID(), "error", err)
 		if pauseErr := pause(ctx, number); pauseErr != nil {
-			return decision{}, fmt.Errorf("%w: %w; resolving: %w", receipt.ErrOutcomeUnknown, doubt, err)
+			return decision{}, fmt.Errorf("%w: %w; resolving: %w", receipt.ErrOutcomeUnknown, doubt, causeError{err})
 		}
 	}
 }

@@ -39,7 +39,7 @@ func (r *Runner[Tx]) present(ctx context.Context, rec receipt.Receipt, replayed 
 	}()
 	if err := r.config.OnReceipt(ctx, rec, replayed); err != nil {
 		r.config.Logger.Warn("OnReceipt withheld the proof", "key", rec.Key, "replayed", replayed, "error", err)
-		return fmt.Errorf("%w: %w", receipt.ErrWithheld, err)
+		return fmt.Errorf("%w: %w", receipt.ErrWithheld, causeError{err})
 	}
 	return nil
 }

@@ -196,7 +196,7 @@ func (r *Runner[Tx]) tryOnce(ctx context.Context, request *Request, number int, 
 	ended = true
 	if err != nil {
 		if rollbackErr := r.rollBack(ctx, session, claim.Key); errors.Is(rollbackErr, receipt.ErrTransactionEnded) {
-			return decision{}, fmt.Errorf("%w: %w", rollbackErr, err)
+			return decision{}, fmt.Errorf("%w: %w", rollbackErr, causeError{err})
 		}
 		return decision{}, err
 	}
@@ -211,7 +211,7 @@ func call[Tx any](ctx context.Context, attempt *Attempt[Tx], effect Effect[Tx]) 
 	refused := attempt.close()
 	switch {
 	case err != nil:
-		return Outcome{}, err
+		return Outcome{}, causeError{err}
 	case refused != nil:
 		return Outcome{}, fmt.Errorf("%w: %w", receipt.ErrNotCommitted, refused)
 	case ctx.Err() != nil:
