@@ -65,7 +65,9 @@
 // setting settleonce.attempt; a callback that resets it is taken for one that
 // ended the transaction. Where the connection ends up in another transaction
 // that has failed, the server is asked what became of the first one, whose id
-// the first call of Conn learns in a round trip of its own.
+// the first call of Conn learns in a round trip of its own. A connection that is
+// lost cannot be asked: a callback that commits on it and then loses it goes
+// undetected.
 //
 // An error of a statement makes PostgreSQL refuse the rest of the transaction.
 // A callback that swallows it is not committed, and Commit returns that error.

@@ -200,6 +200,10 @@ var failures = map[string]func(ctx context.Context, tx pgx.Tx, sql string){
 			_ = nested.Commit(ctx)
 		}
 	},
+	"before the bare connection is asked for": func(ctx context.Context, tx pgx.Tx, sql string) {
+		_, _ = tx.Exec(ctx, sql)
+		_ = tx.Conn()
+	},
 	"followed by others": func(ctx context.Context, tx pgx.Tx, sql string) {
 		_, _ = tx.Exec(ctx, sql)
 		_, _ = tx.Exec(ctx, "SELECT 1")

@@ -99,6 +99,7 @@ func (h *handle) bareConnection(ctx context.Context) *pgx.Conn {
 	}
 	if !h.scope.bare {
 		h.scope.bare = true
+		h.scope.failedBefore = h.inner.Conn().PgConn().TxStatus() == statusFailed
 		h.scope.transactionID = askTransactionID(ctx, h.inner)
 	}
 	return h.inner.Conn()

@@ -24,6 +24,9 @@ type scope struct {
 	// transactionID is the server's id of the transaction, known once bare
 	// is set. Empty: the server did not tell.
 	transactionID string
+	// failedBefore says that the transaction had failed when bare was set,
+	// so that no COMMIT on the bare connection could have kept it.
+	failedBefore bool
 	// cause is the error that made the transaction fail, in case the
 	// callback swallows it.
 	cause error

@@ -72,7 +72,7 @@ func (s *session) transactionGone(ctx context.Context) bool {
 	case statusOpen:
 		return s.handle.scope.bare && !s.connectionLost() && s.attemptGone(ctx)
 	case statusFailed:
-		return s.handle.scope.bare && !s.connectionLost() && s.committedBefore(ctx)
+		return s.handle.scope.bare && !s.handle.scope.failedBefore && !s.connectionLost() && s.committedBefore(ctx)
 	default:
 		return false
 	}
