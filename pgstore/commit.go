@@ -60,7 +60,7 @@ func (s *session) commit(ctx context.Context, r receipt.Receipt, events []event.
 		return receipt.Receipt{}, err
 	}
 	stored := r.Clone()
-	stored.RecordedAt = flush.recordedAt.UTC()
+	stored.RecordedAt = flush.recordedAt
 	return stored, nil
 }
 
@@ -135,9 +135,13 @@ func (f *flush) read(results pgx.BatchResults) error {
 			return failedAt(fmt.Sprintf("deferred statement %d", i+1), statement.explain(err))
 		}
 	}
-	var synchronousCommit string
-	if err := results.QueryRow().Scan(&f.recordedAt, &synchronousCommit); err != nil {
+	var recordedAt, synchronousCommit string
+	if err := results.QueryRow().Scan(&recordedAt, &synchronousCommit); err != nil {
 		return failedAt("receipt", err)
+	}
+	var err error
+	if f.recordedAt, err = time.Parse(time.RFC3339Nano, recordedAt); err != nil {
+		return fmt.Errorf("receipt: the time that it was recorded at: %w", err)
 	}
 	for range f.batch.Len() - len(f.deferred) - 2 {
 		if _, err := results.Exec(); err != nil {

@@ -40,16 +40,24 @@ const (
 	receiptColumns = `tenant, scope, operation, id, revision, requested_kind, outcome_kind, fingerprint,
 	value, canonical, ordering_key, attempt, recorded_at`
 
+	// receiptTexts are the same columns to be read. Where pgx has no
+	// description of a result it comes as text, and the form of bytea and
+	// timestamptz then depends on settings, which a callback may change.
+	receiptTexts = `tenant, scope, operation, id, revision, requested_kind, outcome_kind, fingerprint,
+	pg_catalog.encode(value, 'hex'), pg_catalog.encode(canonical, 'hex'), ordering_key, attempt, ` + recordedAtText
+
+	recordedAtText = `pg_catalog.to_char(pg_catalog.timezone('UTC', recorded_at), 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`
+
 	ofKey = `tenant = $1 AND scope = $2 AND operation = $3 AND id = $4`
 
 	// readSQL is a statement of its own, so that at READ COMMITTED it sees
 	// what the lock waited for.
-	readSQL = `SELECT ` + receiptColumns + ` FROM {schema}.receipts
+	readSQL = `SELECT ` + receiptTexts + ` FROM {schema}.receipts
 	WHERE ` + ofKey + ` AND (revision = $5 OR revision =
 		(SELECT pg_catalog.max(revision) FROM {schema}.receipts WHERE ` + ofKey + `))
 	ORDER BY revision`
 
-	historySQL = `SELECT ` + receiptColumns + ` FROM {schema}.receipts
+	historySQL = `SELECT ` + receiptTexts + ` FROM {schema}.receipts
 	WHERE ` + ofKey + ` ORDER BY revision`
 
 	// insertSQL writes the receipt. Its attempt is null, which the table
@@ -61,7 +69,7 @@ const (
 	insertSQL = `INSERT INTO {schema}.receipts (` + receiptColumns + `)
 	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
 		CASE WHEN pg_catalog.current_setting('` + attemptSetting + `', true) = $12 THEN $12 END, pg_catalog.clock_timestamp())
-	RETURNING recorded_at, pg_catalog.set_config('synchronous_commit', $13, true)`
+	RETURNING ` + recordedAtText + `, pg_catalog.set_config('synchronous_commit', $13, true)`
 
 	// lockOrderingSQL takes the locks in the order of the array.
 	lockOrderingSQL = `SELECT pg_catalog.pg_advisory_xact_lock(lock)::pg_catalog.text FROM pg_catalog.unnest($1::bigint[]) AS lock`

@@ -2,8 +2,11 @@ package pgstore
 
 import (
 	"context"
+	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -53,19 +56,31 @@ func (s *Store) History(ctx context.Context, key receipt.Key) ([]receipt.Receipt
 	return history, nil
 }
 
-// scanReceipt reads receiptColumns.
+// scanReceipt reads receiptTexts.
 func scanReceipt(row pgx.CollectableRow) (receipt.Receipt, error) {
 	var r receipt.Receipt
-	var digest string
+	var digest, recordedAt string
+	var value, canonical *string
 	err := row.Scan(&r.Key.Tenant, &r.Key.Scope, &r.Key.Operation, &r.Key.ID, &r.Revision,
-		&r.Requested, &r.Outcome, &digest, &r.Value, &r.Canonical, &r.OrderingKey, &r.Attempt, &r.RecordedAt)
+		&r.Requested, &r.Outcome, &digest, &value, &canonical, &r.OrderingKey, &r.Attempt, &recordedAt)
 	if err != nil {
 		return receipt.Receipt{}, err
 	}
-	r.Fingerprint, err = fingerprint.Parse(digest)
-	if err != nil {
+	var broken [4]error
+	r.Fingerprint, broken[0] = fingerprint.Parse(digest)
+	r.Value, broken[1] = bytesFrom(value)
+	r.Canonical, broken[2] = bytesFrom(canonical)
+	r.RecordedAt, broken[3] = time.Parse(time.RFC3339Nano, recordedAt)
+	if err := errors.Join(broken[:]...); err != nil {
 		return receipt.Receipt{}, fmt.Errorf("stored receipt of %s: %w", r.Key, err)
 	}
-	r.RecordedAt = r.RecordedAt.UTC()
 	return r, nil
+}
+
+// bytesFrom decodes the text of a bytea, nil where that is null.
+func bytesFrom(text *string) ([]byte, error) {
+	if text == nil {
+		return nil, nil
+	}
+	return hex.DecodeString(*text)
 }

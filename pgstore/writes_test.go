@@ -2,6 +2,7 @@ package pgstore_test
 
 import (
 	"context"
+	"maps"
 	"net"
 	"sync/atomic"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/settleonce/settleonce/pgstore"
+	"github.com/settleonce/settleonce/receipt"
 )
 
 // countingConn counts the writes to a socket.
@@ -125,6 +127,44 @@ func TestEveryExecModeSettles(t *testing.T) {
 			}
 			if diff := cmp.Diff([]string{"deferred", "effect"}, f.marks(t)); diff != "" {
 				t.Errorf("effects (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// In pgx's modes without a description of the results they come as texts,
+// whose form settings decide: the server's, and what a callback makes of them.
+func TestOutputSettingsDoNotReachTheStore(t *testing.T) {
+	t.Parallel()
+	settings := map[string]string{"datestyle": "SQL, DMY", "timezone": "Asia/Kolkata", "bytea_output": "escape"}
+	for _, mode := range []pgx.QueryExecMode{pgx.QueryExecModeCacheStatement, pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol} {
+		t.Run(mode.String(), func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, func(cfg *pgxpool.Config) {
+				cfg.ConnConfig.DefaultQueryExecMode = mode
+				maps.Copy(cfg.ConnConfig.RuntimeParams, settings)
+			})
+			claim := claimOn("m1")
+			session := f.begin(t, claim)
+			if _, err := session.Tx().Exec(t.Context(), "SET LOCAL datestyle = 'German'"); err != nil {
+				t.Fatal(err)
+			}
+			written := receiptFor(claim)
+			written.Value, written.Canonical = []byte("\x00\\ \xff"), []byte{}
+			stored, err := session.Commit(t.Context(), written)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var same bool
+			err = f.pool.QueryRow(t.Context(), "SELECT recorded_at = $1 FROM settleonce.receipts", stored.RecordedAt).Scan(&same)
+			if err != nil || !same {
+				t.Errorf("recorded at %v: the server has another time, %v", stored.RecordedAt, err)
+			}
+			claimed, _ := f.begin(t, claimOn("m1")).Prior()
+			for from, got := range map[string]*receipt.Receipt{"Begin": claimed, "History": &f.history(t, "m1")[0]} {
+				if diff := cmp.Diff(&stored, got); diff != "" {
+					t.Errorf("receipt read back by %s (-want +got):\n%s", from, diff)
+				}
 			}
 		})
 	}
