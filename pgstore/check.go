@@ -40,8 +40,8 @@ func (s *Store) allows(weakness Weakness) bool { return slices.Contains(s.config
 
 // Check reports why the database could not keep what a receipt promises: it is
 // a standby, its settings or tables may lose commits in a crash, its encoding
-// or the connection's is not UTF-8, or a migration is missing. It changes
-// nothing. Config.Allow lists what it is to put up with.
+// or the connection's is not UTF-8, its sequence of positions would not follow
+// the commits (I8), or a migration is missing. It changes nothing. Config.Allow lists what it is to put up with.
 //
 // errors.Is(err, [ErrUnfit]) is true where there are such reasons; any other
 // error means that Check could not find out. Nil says nothing about a later
@@ -68,6 +68,13 @@ func (s *Store) Check(ctx context.Context) error {
 	}
 	if len(unlogged) > 0 && !s.allows(Unlogged) {
 		reasons = append(reasons, fmt.Errorf("unlogged: %q", unlogged))
+	}
+	caching, err := s.cachingSequences(ctx)
+	if err != nil {
+		return fmt.Errorf("pgstore: checking schema %q: %w", s.config.Schema, err)
+	}
+	if len(caching) > 0 {
+		reasons = append(reasons, fmt.Errorf("sequences with a cache above 1: %q", caching))
 	}
 	if len(reasons) > 0 {
 		return fmt.Errorf("%w: %w", ErrUnfit, errors.Join(reasons...))
@@ -136,6 +143,18 @@ func (s *Store) unlogged(ctx context.Context) ([]string, error) {
 	var names []string
 	err := s.config.Pool.QueryRow(ctx, `SELECT coalesce(pg_catalog.array_agg(relname::pg_catalog.text ORDER BY relname), '{}')
 		FROM pg_catalog.pg_class WHERE relnamespace = pg_catalog.to_regnamespace($1) AND relpersistence = 'u' AND relkind IN ('r', 'p', 'S')`,
+		quoteSchema(s.config.Schema)).Scan(&names)
+	return names, err
+}
+
+// cachingSequences lists the sequences in the store's schema that give each
+// connection several positions at once: of two commits on one ordering key the
+// later could then have the lower one.
+func (s *Store) cachingSequences(ctx context.Context) ([]string, error) {
+	var names []string
+	err := s.config.Pool.QueryRow(ctx, `SELECT coalesce(pg_catalog.array_agg(relname::pg_catalog.text ORDER BY relname), '{}')
+		FROM pg_catalog.pg_sequence JOIN pg_catalog.pg_class ON pg_class.oid = seqrelid
+		WHERE relnamespace = pg_catalog.to_regnamespace($1) AND seqcache > 1`,
 		quoteSchema(s.config.Schema)).Scan(&names)
 	return names, err
 }

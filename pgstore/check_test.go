@@ -78,6 +78,13 @@ func TestCheckRefusesUnloggedTables(t *testing.T) {
 	}
 }
 
+func TestCheckRefusesCachingSequences(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	execute(t, f.pool, "ALTER SEQUENCE settleonce.events_position_seq CACHE 20")
+	expectUnfit(t, weakStore(t, f.pool, pgstore.FsyncOff), "events_position_seq")
+}
+
 // synchronousCommitOff is a pool whose sessions begin with it.
 func synchronousCommitOff(cfg *pgxpool.Config) {
 	cfg.ConnConfig.RuntimeParams["synchronous_commit"] = "off"

@@ -68,7 +68,8 @@ type Config[Tx any] struct {
 
 // Runner settles facts, each key once.
 //
-// Safe for concurrent use. It holds no resource of its own and needs no close.
+// Make one with [New]. Safe for concurrent use. It holds no resource of its own
+// and needs no close.
 type Runner[Tx any] struct {
 	engine *once.Runner[Tx]
 }

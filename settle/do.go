@@ -72,7 +72,12 @@ type Result[V any] struct {
 
 // Do runs effect and commits what it did together with the key's receipt, or
 // returns the receipt that the key has. effect may run several times, and
-// touches nothing but the transaction (I3). Its value is stored as JSON.
+// touches nothing but the transaction (I3).
+//
+// Its value is stored as encoding/json writes it, and what Do returns is read
+// back from there, at the first commit as at a replay. So choose a type that
+// JSON keeps: text that is not UTF-8, or an integer beyond 2^53 in an any, comes
+// back as JSON has it.
 //
 // Nil means that the effects are committed, once, and will not happen again.
 //
