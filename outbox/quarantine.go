@@ -181,24 +181,34 @@ func (d *Dir) Requeue(ctx context.Context, file string) error {
 		return err
 	}
 	e := &entry{name: name, size: int64(len(content)), ordering: record.Ordering(), writing: true}
-	if err := d.reserve(e); err != nil {
+	done, err := d.reserve(e)
+	if err != nil {
 		return err
 	}
+	defer done()
 	return d.restore(file, e)
 }
 
-// reserve takes a requeued record's place in line, so that no Put of its key
-// can come between.
-func (d *Dir) reserve(e *entry) error {
+// reserve takes a requeued record's place in line. A Put of its key waits until
+// done is called: before, the record has no file that Put could compare with.
+func (d *Dir) reserve(e *entry) (done func(), err error) {
+	key := e.name.key
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.writes[e.name.key] != nil || d.pending.byKey[e.name.key] != nil {
-		return fmt.Errorf("%w: a record of key %s is pending", ErrConflict, e.name.key)
+	if d.writes[key] != nil || d.pending.byKey[key] != nil {
+		return nil, fmt.Errorf("%w: a record of key %s is pending", ErrConflict, key)
 	}
 	if !d.pending.insert(e) {
-		return fmt.Errorf("%w: a pending record has the same time", ErrConflict)
+		return nil, fmt.Errorf("%w: a pending record has the same time", ErrConflict)
 	}
-	return nil
+	w := &write{key: key, done: make(chan struct{})} // without content, so that no Put joins it
+	d.writes[key] = w
+	return func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		delete(d.writes, key)
+		close(w.done)
+	}, nil
 }
 
 // restore moves a file back under the name of e, which has a place in line.

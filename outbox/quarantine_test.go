@@ -273,3 +273,48 @@ func TestPutReplacesAPoisonFileOfItsKey(t *testing.T) {
 		t.Errorf("quarantined %+v, want the empty file", aside)
 	}
 }
+
+// TestPutWaitsForARequeueOfItsKey puts while the requeued record has its place
+// in line and not yet its file.
+func TestPutWaitsForARequeueOfItsKey(t *testing.T) {
+	t.Parallel()
+	first := outboxtest.NewEvent("a", "x")
+	for name, c := range map[string]struct {
+		again event.Event
+		fail  error
+		want  error
+		left  []string
+	}{
+		"same content":                       {first, nil, nil, []string{"a"}},
+		"other content":                      {outboxtest.WithData(first, `{"id":"other"}`), nil, outbox.ErrConflict, []string{"a"}},
+		"other content, the requeue failing": {outboxtest.WithData(first, `{"id":"other"}`), errDisk, nil, []string{"a"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := t.TempDir()
+			dir, disk := openFaulty(t, outbox.DirConfig{Path: path})
+			put(t, dir, first)
+			if err := dir.SetAside(t.Context(), nextRecords(t, dir)[0], outbox.Refusal{Reason: "unknown room"}); err != nil {
+				t.Fatal(err)
+			}
+			aside := quarantined(t, dir)[0].File
+			if c.fail != nil {
+				disk.Fail(faultfs.Rename, 1, c.fail)
+			}
+			release := disk.Hold(faultfs.Rename)
+			requeued, again := make(chan error, 1), make(chan error, 1)
+			go func() { requeued <- dir.Requeue(t.Context(), aside) }()
+			eventually(t, "Requeue renames", func() bool { return called(disk, faultfs.Rename) == 2 })
+			go func() { again <- dir.Put(t.Context(), c.again) }()
+			eventually(t, "Put waits or is done", func() bool { return stats(t, dir).Waiting == 1 || len(again) == 1 })
+			release()
+			if err := <-requeued; !errors.Is(err, c.fail) {
+				t.Errorf("Requeue: %v, want %v", err, c.fail)
+			}
+			if err := <-again; !errors.Is(err, c.want) {
+				t.Errorf("Put: %v, want %v", err, c.want)
+			}
+			wantPending(t, dir, c.left...)
+		})
+	}
+}
