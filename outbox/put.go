@@ -325,17 +325,22 @@ func (d *Dir) resync(e *entry) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, barrier.Close()) }()
-	file, err := d.fs.Open(e.name.String())
-	if gone(err) {
+	switch err := d.syncFile(e.name.String()); {
+	case gone(err):
 		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(file.Sync(), file.Close()); err != nil {
+	case err != nil:
 		return err
 	}
 	return barrier.Sync()
+}
+
+// syncFile makes the content of an existing file durable.
+func (d *Dir) syncFile(name string) error {
+	file, err := d.fs.Open(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Sync(), file.Close())
 }
 
 // removeReplaced removes a file that has a durable successor. If it can't, the

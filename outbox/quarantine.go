@@ -219,6 +219,11 @@ func (d *Dir) restore(file string, e *entry) (err error) {
 		return fmt.Errorf("outbox: %w", err)
 	}
 	defer func() { err = errors.Join(err, barrier.Close()) }()
+	// Whoever mended the file need not have synced it.
+	if err := d.syncFile(file); err != nil {
+		d.forget(e)
+		return fmt.Errorf("outbox: the content may not be durable; put a copy in place of the file before trying again: %w", err)
+	}
 	if err := d.fs.Rename(file, e.name.String()); err != nil {
 		d.forget(e)
 		return fmt.Errorf("outbox: %w", err)

@@ -318,3 +318,34 @@ func TestPutWaitsForARequeueOfItsKey(t *testing.T) {
 		})
 	}
 }
+
+// TestRequeueSyncsTheContentBeforeTheName has a file that an operator mended by
+// hand, which makes nothing durable.
+func TestRequeueSyncsTheContentBeforeTheName(t *testing.T) {
+	t.Parallel()
+	path := t.TempDir()
+	e := outboxtest.NewEvent("a", "x")
+	text, err := outbox.EncodeRecord(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	aside := recordFile(e) + ".bad"
+	writeFile(t, path, aside, string(text))
+	dir, disk := openFaulty(t, outbox.DirConfig{Path: path})
+	disk.Fail(faultfs.Resync, 1, errDisk)
+	if err := dir.Requeue(t.Context(), aside); !errors.Is(err, errDisk) {
+		t.Errorf("Requeue on a failing disk: %v, want %v", err, errDisk)
+	}
+	if diff := cmp.Diff([]string{aside}, files(t, path)); diff != "" {
+		t.Errorf("files after a failure (-want +got):\n%s", diff)
+	}
+	if err := dir.Requeue(t.Context(), aside); err != nil {
+		t.Fatalf("Requeue: %v", err)
+	}
+	wantCalls(
+		t, disk,
+		"open "+aside, "barrier", "open "+aside, "resync "+aside+" !",
+		"open "+aside, "barrier", "open "+aside, "resync "+aside, "rename "+aside, "remove "+aside+".reason", "sync-names",
+	)
+	wantPending(t, dir, "a")
+}
