@@ -523,7 +523,8 @@ func TestADirectoryIsDeliveredAsItFills(t *testing.T) {
 		r.start(t, outbox.RelayConfig{Source: dir})
 		put(t, dir, outboxtest.NewEvent("a", "x"), outboxtest.NewEvent("b", "x"), outboxtest.NewEvent("c", "y"))
 		pass(time.Minute)
-		if diff := cmp.Diff([]string{"a 1", "c 1", "a 2", "a 3", "b 1"}, r.attempted()); diff != "" {
+		isOfY := func(attempt string) bool { return attempt == "c 1" } // It may come at any point beside those of x.
+		if diff := cmp.Diff([]string{"a 1", "a 2", "a 3", "b 1"}, slices.DeleteFunc(r.attempted(), isOfY)); diff != "" {
 			t.Errorf("attempts (-want +got):\n%s", diff)
 		}
 		if left := files(t, path); len(left) != 0 {
