@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// unreadableInterval is when a file that could not be read is tried again.
-const unreadableInterval = 30 * time.Second
+// restInterval is when a file that could not be read is tried again.
+const restInterval = 30 * time.Second
 
 // Next returns pending records, oldest first, as [Source] says. Files that turn
 // out to be no records are set aside. One that can't be read for another
@@ -38,15 +38,15 @@ func (d *Dir) Next(ctx context.Context, limit int, except map[string]struct{}) (
 			break
 		}
 		at = e.name.time
-		if known.writing {
-			held[known.ordering] = struct{}{}
-			continue
+		var record Record
+		loaded := false
+		if !known.writing && !known.resting {
+			record, loaded = d.load(e)
 		}
-		record, ok := d.load(e)
 		switch {
-		case !ok && known.ordering != "" && !d.isRemoved(e):
+		case !loaded && known.ordering != "" && !d.isRemoved(e):
 			held[known.ordering] = struct{}{}
-		case ok && !skip(record.Event.Ordering()):
+		case loaded && !skip(record.Event.Ordering()):
 			records = append(records, record)
 		}
 	}
@@ -87,13 +87,28 @@ func (d *Dir) load(e *entry) (Record, bool) {
 	}
 	if err != nil {
 		d.logger.Error("outbox: a record could not be read; it stays", "file", file, "error", err)
-		time.AfterFunc(unreadableInterval, d.poke)
+		d.rest(e)
 		return Record{}, false
 	}
 	d.mu.Lock()
 	e.ordering = record.Ordering()
 	d.mu.Unlock()
 	return Record{ID: file, Event: record, Added: time.Unix(0, e.name.time).UTC()}, true
+}
+
+// rest leaves an entry alone for a while: Next is called many times a second,
+// and a disk that can't read a block takes its time to say so.
+func (d *Dir) rest(e *entry) {
+	setResting := func(resting bool) {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		e.resting = resting
+	}
+	setResting(true)
+	time.AfterFunc(restInterval, func() {
+		setResting(false)
+		d.poke()
+	})
 }
 
 // Remove unlinks delivered records, as [Source] says. It syncs nothing, and

@@ -14,6 +14,8 @@ type entry struct {
 	ordering string
 	// writing says that the record is not durable yet.
 	writing bool
+	// resting says that its file could not be read or moved a moment ago.
+	resting bool
 	removed bool
 }
 

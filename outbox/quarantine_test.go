@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -132,17 +134,21 @@ func TestAFileThatCannotBeMovedOrReadHoldsUpNothing(t *testing.T) {
 			path := t.TempDir()
 			file := recordFile(outboxtest.NewEvent("poison", ""))
 			writeFile(t, path, file, "poison")
-			dir, disk := openFaulty(t, outbox.DirConfig{Path: path})
-			put(t, dir, outboxtest.NewEvent("good", ""))
-			disk.Fail(fail, 1, errDisk)
-			wantPending(t, dir, "good")
-			if files(t, path)[1] != file {
-				t.Errorf("files %q, want the poison file in its place", files(t, path))
-			}
-			wantPending(t, dir, "good")
-			if s := stats(t, dir); s.Quarantined != 1 {
-				t.Errorf("%d quarantined when the disk works again, want 1", s.Quarantined)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				dir, disk := openFaulty(t, outbox.DirConfig{Path: path})
+				put(t, dir, outboxtest.NewEvent("good", ""))
+				disk.Fail(fail, 1, errDisk)
+				wantPending(t, dir, "good")
+				if files(t, path)[1] != file {
+					t.Errorf("files %q, want the poison file in its place", files(t, path))
+				}
+				pass(30 * time.Second)
+				wantPending(t, dir, "good")
+				if s := stats(t, dir); s.Quarantined != 1 {
+					t.Errorf("%d quarantined when the disk works again, want 1", s.Quarantined)
+				}
+				closeDir(t, dir)
+			})
 		})
 	}
 }
@@ -165,11 +171,42 @@ func TestRequeueBetweenPendingRecords(t *testing.T) {
 // is known, because this process put it.
 func TestARecordThatCannotBeReadHoldsBackItsOrderingKey(t *testing.T) {
 	t.Parallel()
-	dir, disk := openFaulty(t, outbox.DirConfig{Path: t.TempDir()})
-	put(t, dir, outboxtest.NewEvent("a", "x"), outboxtest.NewEvent("b", "x"), outboxtest.NewEvent("c", "y"))
-	disk.Fail(faultfs.Open, 1, errDisk)
-	wantPending(t, dir, "c")
-	wantPending(t, dir, "a", "b", "c")
+	path := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		dir, disk := openFaulty(t, outbox.DirConfig{Path: path})
+		put(t, dir, outboxtest.NewEvent("a", "x"), outboxtest.NewEvent("b", "x"), outboxtest.NewEvent("c", "y"))
+		disk.Fail(faultfs.Open, 1, errDisk)
+		wantPending(t, dir, "c")
+		pass(30 * time.Second)
+		wantPending(t, dir, "a", "b", "c")
+		closeDir(t, dir)
+	})
+}
+
+// TestARecordThatCannotBeReadIsLeftAlone counts what a file in a bad block costs
+// a relay that asks all the time.
+func TestARecordThatCannotBeReadIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	path := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		var log logRecorder
+		dir, disk := openFaulty(t, outbox.DirConfig{Path: path, Logger: log.logger()})
+		put(t, dir, outboxtest.NewEvent("a", ""))
+		disk.Fail(faultfs.Open, 1_000_000, errDisk)
+		for range 100 {
+			wantPending(t, dir)
+			pass(time.Second)
+		}
+		// At 0, 30, 60 and 90 seconds.
+		if opened, lines := called(disk, faultfs.Open), log.count("could not be read"); opened != 4 || lines != 4 {
+			t.Errorf("opened %d times and logged %d times in 100 seconds, want 4", opened, lines)
+		}
+		<-dir.Wake()
+		disk.Heal(faultfs.Open)
+		<-dir.Wake()
+		wantPending(t, dir, "a")
+		closeDir(t, dir)
+	})
 }
 
 func TestARecordThatIsRemovedByHandHoldsBackNothing(t *testing.T) {
