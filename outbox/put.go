@@ -207,7 +207,9 @@ func (d *Dir) tryWrite(w *write) error {
 		if known || err != nil {
 			return err
 		}
-		d.place(w)
+		if err := d.place(w); err != nil {
+			return err
+		}
 	}
 	if w.linked {
 		if err := d.fs.Remove(w.entry.name.String()); err != nil && !gone(err) {
@@ -216,8 +218,8 @@ func (d *Dir) tryWrite(w *write) error {
 		w.linked = false
 	}
 	if err := d.writeFile(w); err != nil {
-		if errors.Is(err, fs.ErrExist) {
-			d.place(w) // A file that is not ours has the name. Take another.
+		if errors.Is(err, fs.ErrExist) { // A file that is not ours has the name. Take another.
+			return errors.Join(err, d.place(w))
 		}
 		return err
 	}
@@ -228,16 +230,20 @@ func (d *Dir) tryWrite(w *write) error {
 }
 
 // place gives w its place in the order: at the end, or behind the file that it
-// replaces.
-func (d *Dir) place(w *write) {
+// replaces. It fails where a file has the last time that a name can have: a
+// record behind it could not be found again (I7).
+func (d *Dir) place(w *write) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if w.entry != nil {
-		d.pending.remove(w.entry)
-	}
 	at := d.pending.nextTime(d.now().UnixNano())
 	if w.replaces != nil {
 		at = d.pending.timeAfter(w.replaces.name.time)
+	}
+	if at >= maxNameTime {
+		return errTimesExhausted
+	}
+	if w.entry != nil {
+		d.pending.remove(w.entry)
 	}
 	w.entry = &entry{
 		name:     recordName{key: w.key, time: at},
@@ -246,7 +252,11 @@ func (d *Dir) place(w *write) {
 		writing:  true,
 	}
 	d.pending.insert(w.entry)
+	return nil
 }
+
+// errTimesExhausted is a matter for people: no clock gets there.
+var errTimesExhausted = errors.New("outbox: no time is left for a new record: the directory has a file that is dated at the end of 2261; close the directory and rename the file")
 
 // writeFile takes the steps that make a record durable, in the order that
 // makes them count: content, sync, name, sync of the names, and only then

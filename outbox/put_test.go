@@ -338,3 +338,37 @@ func called(disk *faultfs.FS, op faultfs.Op) int {
 	}
 	return count
 }
+
+// TestPutAcknowledgesNoRecordThatCouldNotBeFoundAgain has a file with the last
+// time that a name can have, pending or set aside.
+func TestPutAcknowledgesNoRecordThatCouldNotBeFoundAgain(t *testing.T) {
+	t.Parallel()
+	const last = "-22611231235959.999999999.json"
+	text, err := outbox.EncodeRecord(outboxtest.NewEvent("last", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, suffix := range []string{"", ".bad"} {
+		t.Run(last+suffix, func(t *testing.T) {
+			t.Parallel()
+			path := t.TempDir()
+			file := outbox.EncodeKey(outboxtest.NewEvent("last", "").Key) + last + suffix
+			writeFile(t, path, file, string(text))
+			synctest.Test(t, func(t *testing.T) {
+				dir := openDir(t, path)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				if err := dir.Put(ctx, outboxtest.NewEvent("a", "")); !errors.Is(err, outbox.ErrUnacknowledged) {
+					t.Errorf("Put: %v, want unacknowledged", err)
+				}
+				if s := stats(t, dir); s.Unhealthy == nil || !strings.Contains(s.Unhealthy.Error(), "no time is left") {
+					t.Errorf("stats %+v, want unhealthy for want of a time", s)
+				}
+				_ = dir.Close(ctx)
+			})
+			if diff := cmp.Diff([]string{file}, files(t, path)); diff != "" {
+				t.Errorf("files (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
