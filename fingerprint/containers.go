@@ -51,6 +51,9 @@ func (p *listPlan) write(w *writer, v reflect.Value) error {
 		if err := p.element.write(w, v.Index(i)); err != nil {
 			return withinIndex(err, i)
 		}
+		if err := w.checkSize(); err != nil {
+			return withinIndex(err, i)
+		}
 	}
 	w.buf = append(w.buf, tagArrayEnd)
 	return nil

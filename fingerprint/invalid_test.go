@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -291,6 +292,26 @@ func TestSharedPointersAreBounded(t *testing.T) {
 	}
 	_, err = fingerprint.Of(sampleSchema, root)
 	checkValueError(t, err, "$.Left", "makes the canonical form longer than 16777216 bytes")
+}
+
+// Texts can be shared as pointers can, and many of one need no memory of their
+// own before they are written.
+func TestSharedTextsAreBounded(t *testing.T) {
+	t.Parallel()
+	const most, many = fingerprint.MaxSize + 1<<21, 64
+	text := strings.Repeat("x", 1<<20)
+	list, entries := slices.Repeat([]string{text}, many), make(map[int]string)
+	for i := range many {
+		entries[i] = text
+	}
+	for name, value := range map[string]any{"slice": list, "array": [many]string(list), "map": entries} {
+		_, size, err := fingerprint.Steps(value)
+		if err == nil || size > most {
+			t.Errorf("%s: wrote %d bytes: %v", name, size, err)
+		}
+	}
+	_, err := fingerprint.Of(sampleSchema, list)
+	checkValueError(t, err, "$[15]", "makes the canonical form longer than 16777216 bytes")
 }
 
 func TestTextMarshalersOfOtherPackages(t *testing.T) {

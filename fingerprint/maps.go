@@ -41,7 +41,11 @@ func (p *mapPlan) write(w *writer, v reflect.Value) error {
 	for i := first; i < len(w.entries); i++ {
 		entry := w.entries[i] // a copy: a nested map may move the stack
 		w.buf = append(w.buf, w.keys[entry.start:entry.end]...)
-		if err := p.value.write(w, entry.value); err != nil {
+		err := p.value.write(w, entry.value)
+		if err == nil {
+			err = w.checkSize()
+		}
+		if err != nil {
 			return addStep(err, keyStep(w.keys[entry.start:entry.end]))
 		}
 	}
