@@ -67,9 +67,11 @@ func TestParseRefusesEveryOtherForm(t *testing.T) {
 
 func TestParseErrorIsShort(t *testing.T) {
 	t.Parallel()
-	_, err := fingerprint.Parse(strings.Repeat("x", 1<<20))
-	if err == nil || len(err.Error()) > 300 {
-		t.Errorf("a hostile text makes an error of %d bytes", len(err.Error()))
+	long := strings.Repeat("x", 1<<20)
+	for _, text := range []string{long, long + ":0", long + "/1:0", "a/" + long + ":0", "a/" + strings.Repeat("9", 1<<20) + ":0", "a/1:" + long} {
+		if _, err := fingerprint.Parse(text); err == nil || len(err.Error()) > 300 {
+			t.Errorf("a hostile text that begins with %q makes an error of %d bytes", text[:8], len(err.Error()))
+		}
 	}
 }
 

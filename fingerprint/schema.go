@@ -70,11 +70,11 @@ func schemaNameByte(b byte, first bool) bool {
 func ParseSchema(text string) (Schema, error) {
 	name, number, found := strings.Cut(text, "/")
 	if !found {
-		return Schema{}, fmt.Errorf("%w: %q is not of the form name/version", ErrInvalidSchema, text)
+		return Schema{}, fmt.Errorf("%w: %q is not of the form name/version", ErrInvalidSchema, abbreviate(text))
 	}
 	version, err := strconv.Atoi(number)
 	if err != nil || strconv.Itoa(version) != number {
-		return Schema{}, fmt.Errorf("%w: version %q is not a plain decimal number", ErrInvalidSchema, number)
+		return Schema{}, fmt.Errorf("%w: version %q is not a plain decimal number", ErrInvalidSchema, abbreviate(number))
 	}
 	schema := Schema{Name: name, Version: version}
 	if err := schema.Validate(); err != nil {
