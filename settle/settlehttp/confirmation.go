@@ -46,17 +46,19 @@ func readConfirmation(body []byte) (receipt.Receipt, fingerprint.Digest, error) 
 	if err := settled.UnmarshalJSON(body); err != nil {
 		return receipt.Receipt{}, fingerprint.Digest{}, err
 	}
-	var sent fingerprint.Digest
+	var sent *fingerprint.Digest // nil: the receipt is proof for its own fingerprint
 	broken := strictjson.Read(body, maxAnswerMembers, []strictjson.Field{{Name: confirms, Place: &sent, Optional: true}})
 	if len(broken) > 0 {
 		return receipt.Receipt{}, fingerprint.Digest{}, fmt.Errorf("settlehttp: %s", strings.Join(broken, "; "))
 	}
 	switch {
-	case sent.IsZero():
+	case sent == nil:
 		return settled, settled.Fingerprint, nil
-	case sent.Schema() == settled.Fingerprint.Schema() && sent != settled.Fingerprint:
+	case sent.IsZero():
+		return receipt.Receipt{}, fingerprint.Digest{}, fmt.Errorf("settlehttp: %s must not be empty", confirms)
+	case sent.Schema() == settled.Fingerprint.Schema() && *sent != settled.Fingerprint:
 		return receipt.Receipt{}, fingerprint.Digest{}, fmt.Errorf("settlehttp: %s differs from the receipt's fingerprint under the same schema", confirms)
 	default:
-		return settled, sent, nil
+		return settled, *sent, nil
 	}
 }

@@ -159,6 +159,7 @@ func TestSenderTakesNothingElse(t *testing.T) {
 		{"a receipt with a key in capitals", 200, receipt.MediaType, `{"Key":{},` + proof[1:], `"Key" must be written key`},
 		{"a receipt without a fingerprint", 200, receipt.MediaType, strings.Replace(proof, `"fingerprint"`, `"x"`, 1), "fingerprint is missing"},
 		{"a receipt that confirms another effect", 200, receipt.MediaType, `{"confirms":"` + digest("ff").String() + `",` + proof[1:], "confirms differs from the receipt's fingerprint under the same schema"},
+		{"a receipt that confirms nothing", 200, receipt.MediaType, `{"confirms":"",` + proof[1:], "confirms must not be empty"},
 		{"a receipt that confirms nonsense", 200, receipt.MediaType, `{"confirms":7,` + proof[1:], "confirms"},
 		{"a receipt of nobody", 200, receipt.MediaType, strings.Replace(proof, `"arena"`, `""`, 1), "tenant must not be empty"},
 		{"null as a receipt", 200, receipt.MediaType, "null", "must be a JSON object"},
