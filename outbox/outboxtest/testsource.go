@@ -3,6 +3,8 @@ package outboxtest
 import (
 	"context"
 	"fmt"
+	"maps"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -43,9 +45,10 @@ func TestSource(t *testing.T, open func(tb testing.TB) SourceSubject) {
 		{"remove several", "Remove takes out all that it is given.", testSourceRemoveSeveral},
 		{"set aside", "A record set aside is kept with its reason and left out.", testSourceSetAside},
 		{"set aside after remove", "Setting aside what is gone is no error and keeps nothing.", testSourceSetAsideGone},
-		{"wake", "Wake delivers a value after a record has become pending.", testSourceWake},
+		{"wake", "Wake returns one channel, which delivers a value after a record has become pending.", testSourceWake},
 		{"owned", "The events that Next returned belong to the caller.", testSourceOwned},
 		{"cancelled", "Next heeds its context.", testSourceCancelled},
+		{"concurrent", "A source is safe for concurrent use.", testSourceConcurrent},
 		{"reopen", "What is pending or set aside outlives the source.", testSourceReopen},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -144,6 +147,9 @@ func testSourceSetAsideGone(t *testing.T, s SourceSubject) {
 
 func testSourceWake(t *testing.T, s SourceSubject) {
 	t.Helper()
+	if wake := s.Source.Wake(); wake != s.Source.Wake() {
+		t.Fatal("Wake returned two channels")
+	}
 	select { // A source may have woken us for nothing.
 	case <-s.Source.Wake():
 	default:
@@ -173,6 +179,31 @@ func testSourceCancelled(t *testing.T, s SourceSubject) {
 	if records, err := s.Source.Next(ctx, 1, nil); err == nil {
 		t.Fatalf("Next under a cancelled context returned %d records and no error", len(records))
 	}
+}
+
+func testSourceConcurrent(t *testing.T, s SourceSubject) {
+	t.Helper()
+	events := putAll(t, s, "a/u", "b/v", "c/w", "d/x", "e/y", "f/z")
+	records := next(t, s, 10, nil)
+	if len(records) != len(events) {
+		t.Fatalf("Next returned %d records, want %d", len(records), len(events))
+	}
+	var group sync.WaitGroup
+	for _, record := range records[1:] {
+		group.Go(func() {
+			if err := s.Source.Remove(t.Context(), []outbox.Record{record}); err != nil {
+				t.Errorf("Remove: %v", err)
+			}
+		})
+		group.Go(func() {
+			found, err := s.Source.Next(t.Context(), 10, nil)
+			if err != nil || len(found) == 0 || found[0].ID != records[0].ID {
+				t.Errorf("Next beside Remove returned %d records and %v, want the oldest first", len(found), err)
+			}
+		})
+	}
+	group.Wait()
+	wantNext(t, s, 10, nil, events[0])
 }
 
 func testSourceReopen(t *testing.T, s SourceSubject) {
@@ -226,9 +257,13 @@ func next(t *testing.T, s SourceSubject, limit int, except []string) []outbox.Re
 	for _, line := range except {
 		held[line] = struct{}{}
 	}
+	before := maps.Clone(held)
 	records, err := s.Source.Next(t.Context(), limit, held)
 	if err != nil {
 		t.Fatalf("Next: %v", err)
+	}
+	if diff := cmp.Diff(before, held); diff != "" {
+		t.Errorf("Next changed except (-before +after):\n%s", diff)
 	}
 	return records
 }
