@@ -222,6 +222,9 @@ func (d *Dir) restore(file string, e *entry) (err error) {
 	// Whoever mended the file need not have synced it.
 	if err := d.syncFile(file); err != nil {
 		d.forget(e)
+		if gone(err) { // Another call requeued it.
+			return fmt.Errorf("%w: %q", ErrNotQuarantined, file)
+		}
 		return fmt.Errorf("outbox: the content may not be durable; put a copy in place of the file before trying again: %w", err)
 	}
 	if err := d.fs.Rename(file, e.name.String()); err != nil {

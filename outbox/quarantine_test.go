@@ -386,3 +386,27 @@ func TestRequeueSyncsTheContentBeforeTheName(t *testing.T) {
 	)
 	wantPending(t, dir, "a")
 }
+
+func TestRequeueOfAFileThatGoesMeanwhile(t *testing.T) {
+	t.Parallel()
+	path := t.TempDir()
+	dir, disk := openFaulty(t, outbox.DirConfig{Path: path})
+	put(t, dir, outboxtest.NewEvent("a", ""))
+	if err := dir.SetAside(t.Context(), nextRecords(t, dir)[0], outbox.Refusal{Reason: "unknown room"}); err != nil {
+		t.Fatal(err)
+	}
+	aside := quarantined(t, dir)[0].File
+	opened := called(disk, faultfs.Barrier)
+	release := disk.Hold(faultfs.Barrier)
+	requeued := make(chan error, 1)
+	go func() { requeued <- dir.Requeue(t.Context(), aside) }()
+	eventually(t, "Requeue has read the file", func() bool { return called(disk, faultfs.Barrier) == opened+1 })
+	if err := os.Remove(filepath.Join(path, aside)); err != nil {
+		t.Fatal(err)
+	}
+	release()
+	if err := <-requeued; !errors.Is(err, outbox.ErrNotQuarantined) {
+		t.Errorf("Requeue: %v, want %v", err, outbox.ErrNotQuarantined)
+	}
+	wantPending(t, dir)
+}
