@@ -44,6 +44,9 @@ type Answer struct {
 	Ack Ack
 	// Err is why there is no proof. The record stays and is sent again.
 	Err error
+	// EventAlone says that Err is about this event alone: the destination
+	// works, and would take others. False leaves that open.
+	EventAlone bool
 	// RetryAfter is how long the destination asks to be left alone. Zero
 	// leaves it to the relay's back-off.
 	RetryAfter time.Duration

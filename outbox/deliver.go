@@ -14,9 +14,9 @@ type outcome struct {
 	ordering   string
 	verdict    verdict
 	retryAfter time.Duration
-	// sourceFailed says that the destination answered well, but the source
-	// could not let go of the record.
-	sourceFailed bool
+	// blameless says that a failure is no sign of a destination that is
+	// down: it is about this event alone, or the source's.
+	blameless bool
 }
 
 // deliver makes one attempt at a record and reports exactly one outcome.
@@ -30,11 +30,12 @@ func (r *Relay) deliver(ctx context.Context, record Record, failures int, outcom
 	judged, err := judge(e, answer, r.cfg.AcceptPublished)
 	result.retryAfter = answer.RetryAfter
 	if err != nil {
+		result.blameless = answer.EventAlone
 		r.report(record, failures+1, err)
 		return
 	}
 	if err := r.settle(ctx, record, judged, answer.Ack.Reason, failures+1); err != nil {
-		result.sourceFailed = true
+		result.blameless = true
 		r.cfg.Logger.Error("outbox: the source could not let go of a record; it will be sent again", "record", record.ID, "key", e.Key, "error", err)
 		return
 	}

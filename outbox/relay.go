@@ -50,10 +50,11 @@ type RelayConfig struct {
 	// [Answer.RetryAfter]. Zero means [DefaultMaxRetryAfter].
 	MaxRetryAfter time.Duration
 	// DownAfter is how many ordering keys must fail, with no success in
-	// between, for the destination to count as down. A destination that is
-	// down gets one record at a time, with the same back-off, until one
-	// succeeds; a new record waits for its turn at most MaxBackoff or
-	// MaxRetryAfter. Zero means [DefaultDownAfter].
+	// between, for the destination to count as down; failures for which
+	// [Answer.EventAlone] is set don't count. A destination that is down gets
+	// one record at a time, with the same back-off, until one succeeds: first
+	// those that never failed, the oldest first. Zero means
+	// [DefaultDownAfter].
 	DownAfter int
 	// Logger gets failures (Warn) and alarms (Error): answers that prove
 	// nothing, records set aside, a sender that panics. Never data. Nil
@@ -277,7 +278,7 @@ func (r *relayRun) nextDue() (time.Time, bool) {
 
 func (r *relayRun) apply(o outcome) {
 	if o.verdict == unproven {
-		r.schedule.failed(o.ordering, r.relay.now(), o.retryAfter, !o.sourceFailed)
+		r.schedule.failed(o.ordering, r.relay.now(), o.retryAfter, !o.blameless)
 		return
 	}
 	r.schedule.done(o.ordering)

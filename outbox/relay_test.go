@@ -409,6 +409,33 @@ func TestRecordsThatFailAloneCannotKeepOthersWaiting(t *testing.T) {
 	})
 }
 
+// TestAnEventThatFailsAloneHoldsBackNoOther has failing records that are all
+// older than the good one and were never sent before, as after a restart.
+func TestAnEventThatFailsAloneHoldsBackNoOther(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var r running
+		r.sender.Fault = func(e event.Event, _ int) outboxtest.Fault {
+			if strings.HasPrefix(e.Key.ID, "bad") {
+				return outboxtest.Fault{Err: outboxtest.ErrUnavailable, EventAlone: true}
+			}
+			return outboxtest.Fault{}
+		}
+		for i := range 1000 {
+			r.put(outboxtest.NewEvent(fmt.Sprintf("bad-%03d", i), ""))
+		}
+		r.put(outboxtest.NewEvent("good", ""))
+		r.start(t, outbox.RelayConfig{})
+		if taken := r.sender.Taken(); len(taken) != 1 {
+			t.Errorf("%d records were taken at once, want the good one", len(taken))
+		}
+		if left := len(r.source.Pending()); left != 1000 {
+			t.Errorf("%d records are left, want the bad ones", left)
+		}
+		r.finish(t)
+	})
+}
+
 func TestStopFinishesWhatIsOut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

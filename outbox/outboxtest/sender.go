@@ -21,7 +21,8 @@ var ErrUnavailable = errors.New("outboxtest: the destination is not available")
 type Fault struct {
 	// Err is the answer; the destination did not take the event.
 	Err error
-	// RetryAfter goes with Err.
+	// EventAlone and RetryAfter go with Err.
+	EventAlone bool
 	RetryAfter time.Duration
 	// Lost: the destination took the event, and its answer was lost.
 	Lost bool
@@ -178,7 +179,7 @@ func (s *Sender) attempt(ctx context.Context, e event.Event, fault Fault) []outb
 func (s *Sender) answer(ctx context.Context, e event.Event, fault Fault) outbox.Answer {
 	switch {
 	case fault.Err != nil:
-		return outbox.Answer{Err: fault.Err, RetryAfter: fault.RetryAfter}
+		return outbox.Answer{Err: fault.Err, EventAlone: fault.EventAlone, RetryAfter: fault.RetryAfter}
 	case ctx.Err() != nil:
 		return outbox.Answer{Err: ctx.Err()}
 	case fault.Bare:

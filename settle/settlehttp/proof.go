@@ -116,6 +116,21 @@ func (s *Sender) proof(response *http.Response) (outbox.Ack, error) {
 	}
 }
 
+// eventAlone reports whether an answer is about one event alone, so that it is
+// no sign of a receiver that is down.
+func eventAlone(err error) bool {
+	answered, ok := errors.AsType[*AnswerError](err)
+	if !ok {
+		return false
+	}
+	switch answered.Problem.Type {
+	case TypeInFlight, TypeSchemaVersion, TypeMalformed, TypeForbidden, TypeTooLarge:
+		return true
+	default:
+		return false
+	}
+}
+
 // reason is what the outbox writes beside a record that it sets aside.
 func (r *Refusal) reason() string {
 	if r.Detail == "" {

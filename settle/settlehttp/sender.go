@@ -167,7 +167,7 @@ func (s *Sender) send(ctx context.Context, e *event.Event) outbox.Answer {
 	defer discard(response.Body)
 	ack, err := s.proof(response)
 	if err != nil {
-		return outbox.Answer{Err: err, RetryAfter: retryAfter(response.Header, s.config.Now())}
+		return outbox.Answer{Err: err, EventAlone: eventAlone(err), RetryAfter: retryAfter(response.Header, s.config.Now())}
 	}
 	return outbox.Answer{Ack: ack}
 }

@@ -229,6 +229,27 @@ func TestSenderReadsProblems(t *testing.T) {
 	}
 }
 
+// TestSenderTellsWhatIsAboutOneEvent keeps a record that the receiver cannot
+// take from making the relay think that the receiver is down.
+func TestSenderTellsWhatIsAboutOneEvent(t *testing.T) {
+	t.Parallel()
+	for problemType, want := range map[string]bool{
+		settlehttp.TypeInFlight: true, settlehttp.TypeSchemaVersion: true, settlehttp.TypeMalformed: true,
+		settlehttp.TypeForbidden: true, settlehttp.TypeTooLarge: true,
+		settlehttp.TypeUnavailable: false, settlehttp.TypeOutcomeUnknown: false, settlehttp.TypeWithheld: false,
+		settlehttp.TypeInternal: false, settlehttp.TypeUnauthenticated: false, settlehttp.TypeMediaType: false,
+		settlehttp.TypeMethod: false, "about:blank": false, "": false,
+	} {
+		t.Run(problemType, func(t *testing.T) {
+			t.Parallel()
+			server := receiver(t, 503, settlehttp.ProblemMediaType, `{"type":"`+problemType+`"}`)
+			if got := send(t, newSender(t, server.URL), match("42")); got.EventAlone != want || got.Err == nil {
+				t.Errorf("EventAlone is %v beside %v, want %v beside an error", got.EventAlone, got.Err, want)
+			}
+		})
+	}
+}
+
 // TestSenderIsNotFooledByEchoes sends to servers that return what they get,
 // under the media type of the request and under each that would be proof.
 func TestSenderIsNotFooledByEchoes(t *testing.T) {
