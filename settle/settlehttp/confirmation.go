@@ -23,7 +23,8 @@ const maxAnswerMembers = 64
 // the receipt's older schema. Without it the sender of a newer schema would
 // keep its record for ever.
 //
-// Two fingerprints under one schema that differ are two effects, and no proof.
+// Two fingerprints under one version that differ are two effects, and no proof,
+// and nobody compares across schemas of two names.
 func confirmation(settled *receipt.Receipt, sent fingerprint.Digest) ([]byte, error) {
 	body, err := settled.MarshalJSON()
 	if err != nil {
@@ -32,7 +33,7 @@ func confirmation(settled *receipt.Receipt, sent fingerprint.Digest) ([]byte, er
 	switch {
 	case settled.Fingerprint == sent:
 		return body, nil
-	case settled.Fingerprint.Schema() == sent.Schema():
+	case !versionsOfOneSchema(settled.Fingerprint.Schema(), sent.Schema()):
 		return nil, fmt.Errorf("settlehttp: Settle returned a receipt of fingerprint %s for an event of %s", settled.Fingerprint, sent)
 	default:
 		return fmt.Appendf(bytes.TrimSuffix(body, []byte("}")), `,%q:%q}`, confirms, sent.String()), nil
@@ -56,9 +57,14 @@ func readConfirmation(body []byte) (receipt.Receipt, fingerprint.Digest, error) 
 		return settled, settled.Fingerprint, nil
 	case sent.IsZero():
 		return receipt.Receipt{}, fingerprint.Digest{}, fmt.Errorf("settlehttp: %s must not be empty", confirms)
-	case sent.Schema() == settled.Fingerprint.Schema() && *sent != settled.Fingerprint:
-		return receipt.Receipt{}, fingerprint.Digest{}, fmt.Errorf("settlehttp: %s differs from the receipt's fingerprint under the same schema", confirms)
+	case !versionsOfOneSchema(settled.Fingerprint.Schema(), sent.Schema()):
+		return receipt.Receipt{}, fingerprint.Digest{}, fmt.Errorf("settlehttp: %s must be under another version of the receipt's schema", confirms)
 	default:
 		return settled, *sent, nil
 	}
+}
+
+// versionsOfOneSchema reports whether a and b are two versions of one schema.
+func versionsOfOneSchema(a, b fingerprint.Schema) bool {
+	return a.Name == b.Name && a.Version != b.Version
 }

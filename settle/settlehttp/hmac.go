@@ -63,7 +63,9 @@ func NewHMACSign(config HMACSignConfig) (func(r *http.Request, body []byte) erro
 	}, nil
 }
 
-// HMACKey is a secret of one tenant.
+// HMACKey is a secret of one tenant. A signature covers neither the URL nor the
+// receiver: give two receivers no secret in common, or one could pass a request
+// on to the other.
 type HMACKey struct {
 	// ID names the key: 1 to 64 bytes of a-z, 0-9, '.', '-' and '_'. A tenant
 	// may have several keys, so that one can replace another while both

@@ -18,10 +18,11 @@ import (
 	"github.com/settleonce/settleonce/settle/settlehttp"
 )
 
-// otherSchema returns a digest under another version than that of digest.
-func otherSchema(t *testing.T) fingerprint.Digest {
+// otherSchema returns a digest under another version than that of digest, of
+// the schema of that name.
+func otherSchema(t *testing.T, name string) fingerprint.Digest {
 	t.Helper()
-	sum, err := fingerprint.Of(fingerprint.Schema{Name: "match.result", Version: 2}, "content")
+	sum, err := fingerprint.Of(fingerprint.Schema{Name: name, Version: 2}, "content")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,9 +52,14 @@ func TestBothEnds(t *testing.T) {
 		}, outbox.Ack{Kind: outbox.AckReceipt, Key: e.Key, Fingerprint: e.Fingerprint}, "", 0},
 		{"receipt under another version of the schema", func(_ context.Context, e event.Event) (receipt.Receipt, error) {
 			r := settled(e)
-			r.Fingerprint = otherSchema(t)
+			r.Fingerprint = otherSchema(t, "match.result")
 			return r, nil
 		}, outbox.Ack{Kind: outbox.AckReceipt, Key: e.Key, Fingerprint: e.Fingerprint}, "", 0},
+		{"receipt under another schema", func(_ context.Context, e event.Event) (receipt.Receipt, error) {
+			r := settled(e)
+			r.Fingerprint = otherSchema(t, "match.other")
+			return r, nil
+		}, outbox.Ack{}, settlehttp.TypeInternal, 0},
 		{"receipt of another fingerprint", func(_ context.Context, e event.Event) (receipt.Receipt, error) {
 			r := settled(e)
 			r.Fingerprint = digest("ff")
