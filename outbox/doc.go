@@ -28,7 +28,9 @@
 //   - What Put has not acknowledged can die with the process.
 //   - Two Puts that overlap have no order between them.
 //   - A record that was requeued, or put again after its delivery, comes after
-//     what was delivered meanwhile.
+//     what was delivered meanwhile or is on its way.
+//   - Of keys that fail by themselves, some 65,000 at once hold back no other;
+//     more may.
 //   - Linux is what the durability was built for. macOS compiles and uses its
 //     full sync; on other systems, Windows among them, [OpenDir] fails.
 //   - The directory must be on a local file system. Network file systems have

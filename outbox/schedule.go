@@ -2,9 +2,10 @@ package outbox
 
 import "time"
 
-// maxResting bounds how many ordering keys rest after a failure at once. Past
-// it, the relay takes on no further ones until one may be tried again.
-const maxResting = 4096
+// maxResting bounds how many ordering keys rest after a failure at once, and so
+// what they take of memory. Past it, the relay takes on no further ones until
+// one may be tried again: that many keys that fail alone can hold back others.
+const maxResting = 1 << 16
 
 // lane is one ordering key's records at hand, in order.
 type lane struct {
