@@ -10,7 +10,6 @@ import (
 	"github.com/settleonce/settleonce/receipt"
 	"github.com/settleonce/settleonce/settle"
 
-	"github.com/settleonce/settleonce/examples/match/elo"
 	"github.com/settleonce/settleonce/examples/match/lobby"
 	"github.com/settleonce/settleonce/examples/match/result"
 	"github.com/settleonce/settleonce/examples/match/vote"
@@ -51,6 +50,7 @@ func Judge(facts Facts) Report {
 	report.Quarantined = len(facts.SetAside)
 	for _, finished := range facts.Finished {
 		report.judgeMatch(books, finished)
+		report.judgeSettlement(books, finished.RoomID)
 	}
 	report.judgeStrangers(books)
 	report.judgeRatings(facts.Tables)
@@ -79,26 +79,28 @@ func (r *Report) problem(format string, args ...any) {
 
 // books are the facts by room.
 type books struct {
-	finished map[string]bool
+	finished map[string]int // how often
 	owed     map[string]bool
 	receipts map[string]receipt.Receipt
 	matches  map[string][]lobby.Match
 	players  map[string][]lobby.PlayerResult
 	replays  map[string][]lobby.Replay
 	events   map[string][]event.Event
+	releases map[string][]lobby.Release
 }
 
 func file(facts Facts) books {
 	b := books{
-		finished: make(map[string]bool), owed: make(map[string]bool),
+		finished: make(map[string]int), owed: make(map[string]bool),
 		receipts: make(map[string]receipt.Receipt),
 		matches:  by(facts.Tables.Matches, func(m lobby.Match) string { return m.RoomID }),
 		players:  by(facts.Tables.PlayerResults, func(p lobby.PlayerResult) string { return p.RoomID }),
 		replays:  by(facts.Tables.Replays, func(p lobby.Replay) string { return p.RoomID }),
 		events:   by(facts.Tables.Events, func(e event.Event) string { return e.Key.ID }),
+		releases: by(facts.Tables.Releases, func(f lobby.Release) string { return f.RoomID }),
 	}
 	for _, finished := range facts.Finished {
-		b.finished[finished.RoomID] = true
+		b.finished[finished.RoomID]++
 	}
 	for _, room := range facts.Owed {
 		b.owed[room] = true
@@ -122,13 +124,19 @@ func (r *Report) judgeMatch(b books, finished result.Result) {
 	room := finished.RoomID
 	missing, twice := b.effects(room)
 	stored, hasReceipt := b.receipts[room]
-	if !hasReceipt {
+	switch sum, err := finished.Fingerprint(); {
+	case !hasReceipt:
 		missing = append(missing, "receipt")
-	} else if stored.Requested != finished.Kind() {
+	case stored.Requested != finished.Kind():
 		missing = append(missing, fmt.Sprintf("receipt for %q (it is for %q)", finished.Kind(), stored.Requested))
+	case err != nil || !stored.Fingerprint.Equal(sum):
+		missing = append(missing, "receipt with its fingerprint")
 	}
 	if matches := b.matches[room]; len(matches) > 0 && matches[0].Decision != finished.Decision {
 		missing = append(missing, "decision as it was finished")
+	}
+	if replays := b.replays[room]; len(replays) > 0 && replays[0].Path != finished.ReplayPath {
+		missing = append(missing, "replay path as it was finished")
 	}
 	if len(missing) > 0 && (!b.owed[room] || hasReceipt) {
 		r.Lost++
@@ -151,6 +159,7 @@ func (b books) effects(room string) (missing, twice []string) {
 			twice = append(twice, what)
 		}
 	}
+	check("finish", b.finished[room])
 	check("match row", len(b.matches[room]))
 	check("replay row", len(b.replays[room]))
 	check("event", len(b.events[room]))
@@ -172,7 +181,7 @@ func (r *Report) judgeStrangers(b books) {
 	strangers := make(map[string]bool)
 	for _, rooms := range []map[string]bool{known(b.receipts), known(b.matches), known(b.players), known(b.replays), known(b.events)} {
 		for room := range rooms {
-			if !b.finished[room] {
+			if b.finished[room] == 0 {
 				strangers[room] = true
 			}
 		}
@@ -252,21 +261,12 @@ func compensated(release lobby.EarlyRelease, matches []lobby.Match, players []lo
 	if len(matches) != 1 || len(players) != len(release.Frozen) {
 		return false
 	}
-	var one, two []int
 	for _, player := range players {
 		if frozen, found := release.Frozen[player.Player]; !found || frozen != player.Rated {
 			return false
 		}
-		if player.Team == 1 {
-			one = append(one, player.Rated)
-		} else {
-			two = append(two, player.Rated)
-		}
 	}
-	change := elo.Change(matches[0].Decision.Winner, one, two)
-	return !slices.ContainsFunc(players, func(p lobby.PlayerResult) bool {
-		return p.Team == 1 && p.Change != change || p.Team == 2 && p.Change != -change
-	})
+	return ratedByEnd(matches[0].Decision, players)
 }
 
 // judgeReplays checks that a replay row has a file exactly where it names one.

@@ -35,14 +35,19 @@ func inOrder(t *testing.T) audit.Facts {
 		r := result.Result{RoomID: room, Decision: decision, ReplayPath: replay}
 		facts.Finished = append(facts.Finished, r)
 		e := eventOf(t, r)
-		facts.Receipts = append(facts.Receipts, receipt.Receipt{Key: result.Key(room), Requested: r.Kind(), Outcome: r.Kind(), Fingerprint: e.Fingerprint, Attempt: "a"})
-		facts.Tables.Matches = append(facts.Tables.Matches, lobby.Match{RoomID: room, Decision: decision})
+		settled := lobby.Settlement{
+			Match:   lobby.Match{RoomID: room, Decision: decision},
+			Players: []lobby.PlayerResult{played(room, "ann", 1, change), played(room, "bob", 2, -change)},
+		}
+		said := marshal(t, settled)
+		facts.Receipts = append(facts.Receipts, receipt.Receipt{Key: result.Key(room), Requested: r.Kind(), Outcome: r.Kind(), Fingerprint: e.Fingerprint, Value: said, Attempt: "a"})
+		facts.Tables.Matches = append(facts.Tables.Matches, settled.Match)
 		facts.Tables.Replays = append(facts.Tables.Replays, lobby.Replay{RoomID: room, Path: replay})
-		facts.Tables.Events = append(facts.Tables.Events, event.Event{Key: result.Key(room)})
-		facts.Tables.PlayerResults = append(facts.Tables.PlayerResults, played(room, "ann", 1, change), played(room, "bob", 2, -change))
+		facts.Tables.Events = append(facts.Tables.Events, event.Event{Key: result.Key(room), Data: said})
+		facts.Tables.PlayerResults = append(facts.Tables.PlayerResults, settled.Players...)
 		facts.Deliveries = append(facts.Deliveries, lobby.Delivery{Key: result.Key(room), State: lobby.Arrived}, lobby.Delivery{Key: result.Key(room), State: lobby.First})
 		if room != "won" {
-			facts.Tables.Releases = append(facts.Tables.Releases, released(room, "ann", lobby.BySettlement))
+			facts.Tables.Releases = append(facts.Tables.Releases, released(room, "ann", lobby.BySettlement), released(room, "bob", lobby.BySettlement))
 		}
 	}
 	add("won", vote.Decision{Winner: vote.TeamOne}, "01/won.json", 16)
@@ -76,6 +81,26 @@ func eventOf(t *testing.T, r result.Result) event.Event {
 	return e
 }
 
+func marshal(t *testing.T, settled lobby.Settlement) []byte {
+	t.Helper()
+	text, err := json.Marshal(settled)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// tamper changes what a receipt or an event says of its match.
+func tamper(t *testing.T, said []byte, change func(*lobby.Settlement)) []byte {
+	t.Helper()
+	var settled lobby.Settlement
+	if err := json.Unmarshal(said, &settled); err != nil {
+		t.Fatal(err)
+	}
+	change(&settled)
+	return marshal(t, settled)
+}
+
 func TestBooksInOrder(t *testing.T) {
 	t.Parallel()
 	report := audit.Judge(inOrder(t))
@@ -103,9 +128,20 @@ func TestEveryFaultInTheBooksIsFound(t *testing.T) {
 	}{
 		{"no receipt", func(f *audit.Facts) { f.Receipts = f.Receipts[1:] }, lost, "won has no [receipt]"},
 		{"a receipt for another kind", func(f *audit.Facts) { f.Receipts[0].Requested = "aborted" }, lost, "it is for \"aborted\""},
+		{"a receipt for another result", func(f *audit.Facts) { f.Receipts[0].Fingerprint = f.Receipts[1].Fingerprint }, lost, "won has no [receipt with its fingerprint]"},
+		{"a receipt that says something else", func(f *audit.Facts) {
+			f.Receipts[1].Value = tamper(t, f.Receipts[1].Value, func(s *lobby.Settlement) { s.Players[0].Change++ })
+		}, nil, "receipt of match drawn does not say"},
+		{"a receipt that says nothing", func(f *audit.Facts) { f.Receipts[1].Value = nil }, nil, "receipt of match drawn does not say"},
+		{"an event that says something else", func(f *audit.Facts) {
+			f.Tables.Events[2].Data = tamper(t, f.Tables.Events[2].Data, func(s *lobby.Settlement) { s.Match.Reason = "another" })
+		}, nil, "event of match aborted does not say"},
+		{"finished twice", func(f *audit.Facts) { f.Finished = append(f.Finished, f.Finished[0]) }, doubled, "won has more than one [finish]"},
 		{"no match row", func(f *audit.Facts) { f.Tables.Matches = f.Tables.Matches[:2] }, lost, "aborted has no [match row]"},
 		{"another decision", func(f *audit.Facts) { f.Tables.Matches[1].Decision.Suspect = false }, lost, "decision as it was finished"},
 		{"no replay row", func(f *audit.Facts) { f.Tables.Replays = f.Tables.Replays[1:] }, lost, "replay row"},
+		{"a replay that was forgotten", func(f *audit.Facts) { f.Tables.Replays[0].Path = "" }, lost, "won has no [replay path as it was finished]"},
+		{"the replay of another match", func(f *audit.Facts) { f.Tables.Replays[0].Path = "02/drawn.json" }, lost, "replay path as it was finished"},
 		{"no event", func(f *audit.Facts) { f.Tables.Events = f.Tables.Events[1:] }, lost, "event"},
 		{"no players", func(f *audit.Facts) {
 			f.Tables.PlayerResults = slices.DeleteFunc(f.Tables.PlayerResults, func(p lobby.PlayerResult) bool { return p.RoomID == "drawn" })
@@ -117,6 +153,14 @@ func TestEveryFaultInTheBooksIsFound(t *testing.T) {
 			f.Tables.PlayerResults = append(f.Tables.PlayerResults, f.Tables.PlayerResults[2])
 		}, doubled, "row of ann"},
 		{"a rating changed twice", func(f *audit.Facts) { f.Tables.Ratings[0].Current += 16 }, doubled, "ann has rating 1532"},
+		{"a change counted twice everywhere", func(f *audit.Facts) {
+			for i := range 2 {
+				f.Tables.PlayerResults[i].Change *= 2
+				f.Tables.Ratings[i].Current = 1500 + f.Tables.PlayerResults[i].Change
+			}
+		}, nil, "match won changed ratings by other than its end"},
+		{"another roster", func(f *audit.Facts) { f.Tables.PlayerResults[2].Player = "cleo" }, nil, "match drawn rated [bob cleo], and its room let out [ann bob]"},
+		{"a player left out", func(f *audit.Facts) { f.Tables.PlayerResults = slices.Delete(f.Tables.PlayerResults, 2, 3) }, nil, "match drawn rated [bob]"},
 		{"a match that nobody finished", func(f *audit.Facts) {
 			f.Tables.Matches = append(f.Tables.Matches, lobby.Match{RoomID: "stranger"})
 		}, doubled, "stranger was settled, and never finished"},
