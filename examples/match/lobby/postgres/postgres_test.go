@@ -88,6 +88,21 @@ func TestLobby(t *testing.T) {
 	})
 }
 
+// A database whose default is stricter would let an operator's release fail
+// beside a settlement, and Open miss a settlement that it has waited for.
+func TestTransactionsAreReadCommittedWhateverTheDefault(t *testing.T) {
+	t.Setenv("PGOPTIONS", "-c default_transaction_isolation=serializable")
+	pool, err := postgres.Connect(t.Context(), dsn, "unused")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	var level string
+	if err := pool.QueryRow(t.Context(), `SHOW transaction_isolation`).Scan(&level); err != nil || level != "read committed" {
+		t.Errorf("transactions are %q, error %v", level, err)
+	}
+}
+
 // Two settlements with players in common cannot deadlock, because ratings are
 // locked in the order of the players' names.
 func TestRatingsAreLockedInOneOrder(t *testing.T) {

@@ -16,12 +16,15 @@ import (
 var schema string
 
 // Connect opens a pool whose connections look for tables in the named schema.
+// Their transactions are READ COMMITTED whatever the database's default is:
+// what [Rooms] reads after a wait must be what the wait was for.
 func Connect(ctx context.Context, dsn, schemaName string) (*pgxpool.Pool, error) {
 	config, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
 	config.ConnConfig.RuntimeParams["search_path"] = pgx.Identifier{schemaName}.Sanitize()
+	config.ConnConfig.RuntimeParams["default_transaction_isolation"] = "read committed"
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
