@@ -27,8 +27,16 @@ import (
 
 const lobbyRole = "lobby"
 
-// secretVariable hands the secret that battle nodes sign with to the roles.
-const secretVariable = "ARENA_SECRET"
+// What nobody else is to read reaches the roles in their environment, since any
+// account can list the arguments of a process.
+const (
+	// secretVariable has the secret that battle nodes sign with.
+	secretVariable = "ARENA_SECRET"
+	// dsnVariable and settlementDSNVariable have the fields of lobbyFlags,
+	// which may hold a password.
+	dsnVariable           = "ARENA_DSN"
+	settlementDSNVariable = "ARENA_SETTLEMENT_DSN"
+)
 
 // lobbyFlags is what the drill tells a lobby.
 type lobbyFlags struct {
@@ -45,9 +53,8 @@ type lobbyFlags struct {
 }
 
 func (f *lobbyFlags) parse(args []string) error {
+	f.dsn, f.settlementDSN = os.Getenv(dsnVariable), os.Getenv(settlementDSNVariable)
 	set := flag.NewFlagSet(lobbyRole, flag.ContinueOnError)
-	set.StringVar(&f.dsn, "dsn", "", "")
-	set.StringVar(&f.settlementDSN, "settlement-dsn", "", "")
 	set.StringVar(&f.schema, "schema", "", "")
 	set.StringVar(&f.receipts, "receipts", "", "")
 	set.StringVar(&f.deliveries, "deliveries", "", "")
@@ -60,10 +67,14 @@ func (f *lobbyFlags) parse(args []string) error {
 
 func (f *lobbyFlags) args() []string {
 	return []string{
-		lobbyRole, "-dsn", f.dsn, "-settlement-dsn", f.settlementDSN, "-schema", f.schema, "-receipts", f.receipts,
+		lobbyRole, "-schema", f.schema, "-receipts", f.receipts,
 		"-deliveries", f.deliveries, "-sabotage", f.sabotage, "-players", fmt.Sprint(f.players), "-cuts", fmt.Sprint(f.cuts),
 		"-seed", fmt.Sprint(f.seed),
 	}
+}
+
+func (f *lobbyFlags) env() []string {
+	return []string{dsnVariable + "=" + f.dsn, settlementDSNVariable + "=" + f.settlementDSN}
 }
 
 // runLobby is the main function of a lobby.

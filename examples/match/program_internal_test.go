@@ -233,6 +233,21 @@ func TestMemoryIsWhereNoServerIsInstalled(t *testing.T) {
 	}
 }
 
+// Any account of the machine can list the arguments of a process.
+func TestPasswordIsNoArgument(t *testing.T) {
+	t.Parallel()
+	flags := lobbyFlags{dsn: "password=hidden", settlementDSN: "password=hidden port=1"}
+	for _, argument := range flags.args() {
+		if strings.Contains(argument, "hidden") {
+			t.Errorf("argument %q", argument)
+		}
+	}
+	want := []string{"ARENA_DSN=password=hidden", "ARENA_SETTLEMENT_DSN=password=hidden port=1"}
+	if got := flags.env(); !slices.Equal(got, want) {
+		t.Errorf("environment %q, want %q", got, want)
+	}
+}
+
 func TestPrivateServer(t *testing.T) {
 	t.Parallel()
 	ran := program(t, "-dsn", "", "-faults", "lost-answer")

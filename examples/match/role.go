@@ -22,14 +22,14 @@ type role struct {
 	ending  bool // its end is somebody's wish
 }
 
-func (d *drill) newRole(name string, args []string) *role {
+func (d *drill) newRole(name string, args []string, env ...string) *role {
 	executable, err := os.Executable()
 	if err != nil {
 		executable = os.Args[0]
 	}
 	return &role{name: name, config: process.Config{
 		Name: name, Path: executable, Args: args, LogPath: d.directory.log(name),
-		Env: []string{secretVariable + "=" + d.secret},
+		Env: append(env, secretVariable+"="+d.secret),
 	}}
 }
 

@@ -87,7 +87,8 @@ func (d *drill) start(ctx context.Context) (err error) {
 		return err
 	}
 	for i, name := range lobbyNames {
-		d.lobbies = append(d.lobbies, d.newRole(name, d.lobbyArgs(name)))
+		flags := d.lobbyFlags(name)
+		d.lobbies = append(d.lobbies, d.newRole(name, flags.args(), flags.env()...))
 		if err := d.startLobby(ctx, i); err != nil {
 			return err
 		}
@@ -116,7 +117,7 @@ func (d *drill) prepareFiles() error {
 	return nil
 }
 
-func (d *drill) lobbyArgs(name string) []string {
+func (d *drill) lobbyFlags(name string) lobbyFlags {
 	flags := lobbyFlags{
 		deliveries: d.directory.deliveries(name), sabotage: d.options.sabotage, players: players, seed: d.options.seed,
 	}
@@ -126,7 +127,7 @@ func (d *drill) lobbyArgs(name string) []string {
 	} else if d.options.arms(faults.CommitCut) {
 		flags.cuts = d.cuts()
 	}
-	return flags.args()
+	return flags
 }
 
 // startProxy starts the proxy between the battle node and the lobbies.
