@@ -27,7 +27,10 @@ const (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	// A reader of the output that has gone shall fail the write, and not end
+	// the program before it has cleared up.
+	signal.Ignore(syscall.SIGPIPE)
 	code := run(ctx, os.Args[1:])
 	stop()
 	os.Exit(code)

@@ -1,15 +1,18 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -263,6 +266,45 @@ func TestRunThatTakesTooLong(t *testing.T) {
 	ran := program(t, "-faults", "none", "-limit", "1ms")
 	if ran.code != exitBooks || !strings.Contains(ran.stderr, "cut short") {
 		t.Errorf("exit code %d, standard error %q", ran.code, ran.stderr)
+	}
+}
+
+// However a run ends that can still do something, it leaves no files behind.
+func TestRunThatIsInterruptedClearsUp(t *testing.T) {
+	t.Parallel()
+	for name, interrupt := range map[string]func(*os.Process, io.Closer) error{
+		"Ctrl-C":          func(p *os.Process, _ io.Closer) error { return p.Signal(os.Interrupt) },
+		"terminated":      func(p *os.Process, _ io.Closer) error { return p.Signal(syscall.SIGTERM) },
+		"terminal closed": func(p *os.Process, _ io.Closer) error { return p.Signal(syscall.SIGHUP) },
+		"reader gone":     func(_ *os.Process, out io.Closer) error { return out.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			temporary := t.TempDir()
+			command := exec.CommandContext(t.Context(), os.Args[0], "-faults", "none")
+			command.Env = append(os.Environ(), programVariable+"=yes", "DATABASE_URL="+dsn, "TMPDIR="+temporary)
+			out, err := command.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := command.Start(); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+				t.Error(err)
+			}
+			if err := interrupt(command.Process, out); err != nil {
+				t.Error(err)
+			}
+			_ = command.Wait() // the state says more than the error
+			if code := command.ProcessState.ExitCode(); code != exitError {
+				t.Errorf("ended with %v, want exit code %d", command.ProcessState, exitError)
+			}
+			left, err := os.ReadDir(temporary)
+			if err != nil || len(left) != 0 {
+				t.Errorf("left behind: %v, error %v", left, err)
+			}
+		})
 	}
 }
 
