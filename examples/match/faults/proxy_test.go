@@ -32,6 +32,7 @@ type shop struct {
 	served   int
 	forgets  bool           // receipts are made anew each time
 	signal   syscall.Signal // that lobbies are reaped with
+	answers  chan struct{}  // closed by a kill, for which answers wait; nil: none does
 	lobbies  []*httptest.Server
 }
 
@@ -61,6 +62,9 @@ func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	s.mu.Unlock()
+	if s.answers != nil {
+		<-s.answers
+	}
 	faults.HoldHere(r.Context())
 	w.Header().Set("Content-Type", receipt.MediaType)
 	_ = json.NewEncoder(w).Encode(stored)
@@ -73,8 +77,13 @@ func (s *shop) receipt(_ context.Context, key receipt.Key) (receipt.Receipt, boo
 	return stored, found, nil
 }
 
-// kill takes a lobby from the network, as its death would.
+// kill takes a lobby from the network, as its death would. One that is to
+// answer does so at the last moment.
 func (s *shop) kill(_ context.Context, lobby int) (syscall.Signal, error) {
+	if s.answers != nil {
+		close(s.answers)
+		return s.signal, nil
+	}
 	s.lobbies[lobby].CloseClientConnections()
 	return s.signal, nil
 }
@@ -224,6 +233,35 @@ func TestKillCountsWithItsSignal(t *testing.T) {
 	b.deliver(t, "a")
 	if got := b.observed(t); len(got) != 0 {
 		t.Errorf("observed %v, though no process was reaped with signal 9", got)
+	}
+}
+
+// A lobby that got its answer out did not die between the commit and that.
+func TestKillCountsWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, faults.KillLobby)
+	b.answers = make(chan struct{})
+	for i := range b.lobbies {
+		unheld := httptest.NewServer(b.shop)
+		t.Cleanup(unheld.Close)
+		b.proxy.SetLobby(i, unheld.URL)
+	}
+	b.deliver(t, "a")
+	if got := b.observed(t); len(got) != 0 {
+		t.Errorf("observed %v, though the lobby had answered", got)
+	}
+}
+
+// A receipt that the store does not have was not the answer to lose.
+func TestLostAnswerCountsWithItsReceipt(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, faults.LostAnswer)
+	b.forgets = true
+	for range 2 {
+		b.deliver(t, "a")
+	}
+	if got := b.observed(t); len(got) != 0 {
+		t.Errorf("observed %v, though the store has no receipt", got)
 	}
 }
 

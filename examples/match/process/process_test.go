@@ -28,6 +28,10 @@ func TestMain(m *testing.M) {
 		<-ctx.Done()
 	case "fail":
 		os.Exit(3)
+	case "terminate":
+		ctx := process.WithParent(context.Background())
+		_ = syscall.Kill(os.Getpid(), syscall.SIGTERM)
+		<-ctx.Done() // it ends before
 	}
 }
 
@@ -67,6 +71,16 @@ func TestKillTellsTheSignal(t *testing.T) {
 	}
 	if signal, err := child.Kill(); signal != syscall.SIGKILL || err != nil {
 		t.Errorf("ended by %v, error %v; want SIGKILL", signal, err)
+	}
+}
+
+// Whoever asks for a kill must not take another end for its own.
+func TestAnotherSignalIsToldFromTheKill(t *testing.T) {
+	t.Parallel()
+	child, _ := start(t, "terminate")
+	<-child.Done()
+	if signal, err := child.Kill(); signal != syscall.SIGTERM || err != nil {
+		t.Errorf("ended by %v, error %v; want SIGTERM", signal, err)
 	}
 }
 
