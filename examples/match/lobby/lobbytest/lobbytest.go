@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/settleonce/settleonce/fingerprint"
 	"github.com/settleonce/settleonce/outbox/event"
 	"github.com/settleonce/settleonce/receipt"
 	"github.com/settleonce/settleonce/settle"
@@ -39,6 +40,7 @@ func Test(t *testing.T, open func(t *testing.T, players []string) Subject) {
 		{"what contradicts a receipt is a conflict", conflicts},
 		{"a room that nobody opened is refused", refusesUnknownRooms},
 		{"a result that contradicts itself is refused", refusesMalformed},
+		{"a result of a later schema is no refusal", waitsForLaterSchema},
 		{"a late duplicate frees nobody", lateDuplicateFreesNobody},
 		{"a replay frees whom a dead lobby did not", replayFrees},
 		{"opening again opens the same room", opensOnce},
@@ -155,7 +157,7 @@ func settlesOnce(c trial) {
 // commit.
 type atCommit struct {
 	receipt.Store[lobby.Repository]
-	call func() error
+	call func(events []event.Event) error
 }
 
 func (s atCommit) Begin(ctx context.Context, claim receipt.Claim) (receipt.Session[lobby.Repository], error) {
@@ -168,11 +170,11 @@ func (s atCommit) Begin(ctx context.Context, claim receipt.Claim) (receipt.Sessi
 
 type atCommitSession struct {
 	receipt.Session[lobby.Repository]
-	call func() error
+	call func(events []event.Event) error
 }
 
 func (s *atCommitSession) Commit(ctx context.Context, r receipt.Receipt, events ...event.Event) (receipt.Receipt, error) {
-	if err := s.call(); err != nil {
+	if err := s.call(events); err != nil {
 		return receipt.Receipt{}, errors.Join(err, s.Session.Rollback(ctx))
 	}
 	return s.Session.Commit(ctx, r, events...)
@@ -186,8 +188,11 @@ func pendingUntilCommit(c trial) {
 	}
 	wantStatus(t, s, room.ID, lobby.SettlementPending)
 	looks := 0
-	s.Store = atCommit{s.Store, func() error {
+	s.Store = atCommit{s.Store, func(events []event.Event) error {
 		looks++
+		if len(events) != 1 || events[0].Type != lobby.TypeSettled || events[0].Key != result.Key(room.ID) {
+			t.Errorf("events %+v, want one that the match is settled", events)
+		}
 		wantStatus(t, s, room.ID, lobby.SettlementPending)
 		if got := tables(t, s); len(got.InBattle) != 4 || len(got.Releases) != 0 {
 			t.Errorf("before the commit %v are in battle, and released are %v", got.InBattle, got.Releases)
@@ -208,7 +213,7 @@ func failureLeavesNothing(c trial) {
 	before := tables(t, s)
 	fault := fmt.Errorf("%w: on purpose", receipt.ErrNotCommitted)
 	failing := s
-	failing.Store = atCommit{s.Store, func() error { return fault }}
+	failing.Store = atCommit{s.Store, func([]event.Event) error { return fault }}
 	e := resultOf(t, room.ID, vote.Decision{Winner: vote.TeamOne})
 	if _, err := newLobby(t, failing).Settle(t.Context(), e); !errors.Is(err, receipt.ErrNotCommitted) {
 		t.Errorf("error %v, want the injected one", err)
@@ -286,6 +291,24 @@ func refusesMalformed(c trial) {
 	e.Type = result.TypeAborted
 	_, err := newLobby(t, s).Settle(t.Context(), e)
 	wantRefused(t, err, lobby.CodeMalformed)
+}
+
+// A battle node that was updated first must find its record in the outbox when
+// the lobby follows, and not set aside.
+func waitsForLaterSchema(c trial) {
+	t, s := c.t, c.Subject
+	room := open(t, s)
+	e := resultOf(t, room.ID, vote.Decision{Winner: vote.TeamOne})
+	later := e.Fingerprint.Schema()
+	later.Version++
+	var err error
+	if e.Fingerprint, err = fingerprint.Of(later, "whatever that will be"); err != nil {
+		t.Fatal(err)
+	}
+	_, err = newLobby(t, s).Settle(t.Context(), e)
+	if !errors.Is(err, receipt.ErrSchemaVersion) || errors.Is(err, settle.ErrRefused) {
+		t.Errorf("error %v, want an unknown schema version and no refusal", err)
+	}
 }
 
 func lateDuplicateFreesNobody(c trial) {

@@ -128,20 +128,62 @@ func TestRatingsAreLockedInOneOrder(t *testing.T) {
 		_, err := postgres.NewRepository(second).Ratings(ctx, []string{"zoe", "ann"})
 		waiting <- err
 	}()
-	for waits := false; !waits; {
-		select {
-		case err := <-waiting:
-			t.Fatalf("it did not wait for ann: error %v", err)
-		default:
-		}
-		if err := pool.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE pid = $1 AND wait_event_type = 'Lock')`, int(second.Conn().PgConn().PID())).Scan(&waits); err != nil {
-			t.Fatal(err)
-		}
-	}
+	waitForLock(t, pool, second, waiting)
 	if _, err := first.Exec(ctx, `SELECT FROM ratings WHERE player = 'zoe' FOR UPDATE NOWAIT`); err != nil {
 		t.Errorf("the one that waits for ann holds zoe: %v", err)
 	}
 	if err := first.Rollback(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-waiting; err != nil {
+		t.Error(err)
+	}
+}
+
+// waitForLock waits until the transaction waits for a lock. What the statement
+// returns instead comes in returned.
+func waitForLock(t *testing.T, pool *pgxpool.Pool, tx pgx.Tx, returned <-chan error) {
+	t.Helper()
+	for waits := false; !waits; {
+		select {
+		case err := <-returned:
+			t.Fatalf("it did not wait for the lock: error %v", err)
+		default:
+		}
+		if err := pool.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE pid = $1 AND wait_event_type = 'Lock')`, int(tx.Conn().PgConn().PID())).Scan(&waits); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// An operator's release that comes while a match is being settled must not
+// freeze ratings that the settlement does not look at any more.
+func TestSettlementHoldsItsRoom(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	pool, _ := tables(t, "ann", "bob")
+	if _, _, err := postgres.NewRooms(pool).Open(ctx, "r", "node-1", 1); err != nil {
+		t.Fatal(err)
+	}
+	begin := func() pgx.Tx {
+		tx, err := pool.Begin(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = tx.Rollback(context.WithoutCancel(ctx)) })
+		return tx
+	}
+	settling, other := begin(), begin()
+	if _, err := postgres.NewRepository(settling).Room(ctx, "r"); err != nil {
+		t.Fatal(err)
+	}
+	waiting := make(chan error, 1)
+	go func() {
+		_, err := postgres.NewRepository(other).Room(ctx, "r")
+		waiting <- err
+	}()
+	waitForLock(t, pool, other, waiting)
+	if err := settling.Rollback(ctx); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-waiting; err != nil {
