@@ -101,6 +101,17 @@ func TestRoom(t *testing.T) {
 			[]string{"10s battle end to 0: draw suspect", "10s battle end to 1: draw suspect", "10s battle end to 2: draw suspect", "10s battle end to 3: draw suspect", "10s finish draw suspect", "40s close after 30s"},
 		},
 		{
+			"a vote that begins just before the play limit has its whole window",
+			func(m *match) {
+				m.clock.Advance(time.Hour - time.Second)
+				m.must(m.Report(0, vote.Draw))
+				m.clock.Advance(9 * time.Second)
+				m.must(m.Report(1, vote.Draw))
+				m.must(m.Leave(2))
+			},
+			[]string{"1h0m8s battle end to 0: draw", "1h0m8s battle end to 1: draw", "1h0m8s battle end to 3: draw", "1h0m8s finish draw", "1h0m38s close after 30s"},
+		},
+		{
 			"a tie at the end of the window aborts",
 			func(m *match) {
 				m.must(m.Report(0, vote.TeamOne))
