@@ -46,8 +46,9 @@ type Entry struct {
 //
 // Safe for concurrent use.
 type Journal struct {
-	mu   sync.Mutex
-	file *os.File
+	mu     sync.Mutex
+	file   *os.File
+	failed error // of the first entry that could not be made durable
 }
 
 // OpenJournal opens the journal, or makes it, and returns what it holds. A last
@@ -94,7 +95,8 @@ func readJournal(path string) (entries []Entry, whole int64, err error) {
 }
 
 // Append adds an entry. Nil means that it is durable. After an error or a crash
-// it may be there or not.
+// it may be there or not. After an error of the file it may be there in part:
+// no other entry is taken, and the journal must be opened again.
 func (j *Journal) Append(entry Entry) error {
 	line, err := json.Marshal(entry)
 	if err != nil {
@@ -102,13 +104,17 @@ func (j *Journal) Append(entry Entry) error {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if _, err := j.file.Write(append(line, '\n')); err != nil {
-		return fmt.Errorf("battle: journal: %w", err)
+	if j.failed != nil {
+		return j.failed
 	}
-	if err := j.file.Sync(); err != nil {
-		return fmt.Errorf("battle: journal: %w", err)
+	_, err = j.file.Write(append(line, '\n'))
+	if err == nil {
+		err = j.file.Sync()
 	}
-	return nil
+	if err != nil {
+		j.failed = fmt.Errorf("battle: journal: %w", err)
+	}
+	return j.failed
 }
 
 // Close closes the file.
