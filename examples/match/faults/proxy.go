@@ -393,7 +393,8 @@ func wait(ctx context.Context) bool {
 }
 
 // storm sends one result to all lobbies many times at once. It was one if more
-// than one lobby answered with the receipt, and all receipts are the same.
+// than one lobby answered with the receipt, and all receipts are the same, byte
+// for byte.
 func (p *Proxy) storm(w http.ResponseWriter, r *http.Request, key receipt.Key, body []byte) {
 	urls, err := p.waitForAll(r.Context())
 	if err != nil {
@@ -411,7 +412,7 @@ func (p *Proxy) storm(w http.ResponseWriter, r *http.Request, key receipt.Key, b
 	}
 	var proof answer
 	receipts := 0
-	attempts, answering := make(map[string]bool), make(map[string]bool)
+	different, answering := make(map[string]bool), make(map[string]bool)
 	for range copies * len(urls) {
 		got := <-arrivals
 		carried, isReceipt := got.receipt()
@@ -420,13 +421,13 @@ func (p *Proxy) storm(w http.ResponseWriter, r *http.Request, key receipt.Key, b
 		}
 		receipts++
 		proof = got.answer
-		attempts[carried.Attempt], answering[got.url] = true, true
+		different[string(got.body)], answering[got.url] = true, true
 	}
-	if len(answering) < 2 || len(attempts) != 1 {
+	if len(answering) < 2 || len(different) != 1 {
 		p.config.Plan.PutBack(DuplicateStorm)
 		hangUp()
 	}
-	p.observe(DuplicateStorm, "%d of %d copies of %s got a receipt, from %d lobbies, all of one attempt", receipts, copies*len(urls), key, len(answering))
+	p.observe(DuplicateStorm, "%d of %d copies of %s got a receipt, from %d lobbies, all the same, byte for byte", receipts, copies*len(urls), key, len(answering))
 	proof.write(w)
 }
 
