@@ -56,6 +56,9 @@ func Start(config Config) (*Process, error) {
 	command := exec.Command(config.Path, config.Args...)
 	command.Env = append(os.Environ(), config.Env...)
 	command.Stderr = log
+	// A group of its own keeps the terminal's Ctrl-C away from the child: its
+	// parent ends it.
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	input, err := command.StdinPipe()
 	if err != nil {
 		return nil, fmt.Errorf("process: %s: %w", config.Name, err)

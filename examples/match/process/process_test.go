@@ -26,6 +26,10 @@ func TestMain(m *testing.M) {
 			os.Exit(2)
 		}
 		<-ctx.Done()
+	case "group":
+		if err := process.Announce(fmt.Sprint(syscall.Getpgrp())); err != nil {
+			os.Exit(2)
+		}
 	case "fail":
 		os.Exit(3)
 	case "terminate":
@@ -61,6 +65,18 @@ func TestChildEndsWhenAsked(t *testing.T) {
 	if err != nil || !strings.Contains(string(text), "a line for the log") {
 		t.Errorf("log %q, error %v", text, err)
 	}
+}
+
+// A Ctrl-C reaches the whole group of the parent. The parent ends its children
+// itself, and must not take their end for a failure.
+func TestChildGetsNoCtrlCOfItsParent(t *testing.T) {
+	t.Parallel()
+	child, _ := start(t, "group")
+	group, err := child.Ready(t.Context())
+	if err != nil || group == fmt.Sprint(syscall.Getpgrp()) {
+		t.Errorf("the child is in group %s, this process in %d, error %v", group, syscall.Getpgrp(), err)
+	}
+	<-child.Done()
 }
 
 func TestKillTellsTheSignal(t *testing.T) {
