@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/settleonce/settleonce/internal/panictext"
 	"github.com/settleonce/settleonce/outbox/event"
 )
 
@@ -55,7 +56,7 @@ func (r *Relay) send(ctx context.Context, e event.Event) (answer Answer) {
 			return
 		}
 		if value := recover(); value != nil {
-			answer = Answer{Err: fmt.Errorf("%w: it panicked: %v", errSender, value)}
+			answer = Answer{Err: fmt.Errorf("%w: it panicked: %s", errSender, panictext.Of(value))}
 			return
 		}
 		r.cfg.Logger.Error("outbox: alarm: the sender ended the relay's goroutine", "key", e.Key)

@@ -166,6 +166,24 @@ func TestOnlyProofRemovesARecord(t *testing.T) {
 	}
 }
 
+// leakySender panics with the event that it was given.
+type leakySender struct{}
+
+func (leakySender) Send(_ context.Context, batch []event.Event) []outbox.Answer { panic(batch) }
+
+func TestNoPayloadOfAPanicIsLogged(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var r running
+		r.put(outboxtest.WithData(outboxtest.NewEvent("a", ""), `{"card":"secret"}`))
+		r.start(t, outbox.RelayConfig{Sender: leakySender{}})
+		if r.log.count("level=ERROR", "it panicked: a value of type []event.Event", "key.id=a") != 1 || r.log.count("secret") != 0 {
+			t.Errorf("log %q, want one alarm without the data", r.log.lines)
+		}
+		r.finish(t)
+	})
+}
+
 func TestARecordWithoutProofStays(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -6,20 +6,21 @@ import (
 	"log/slog"
 	"runtime/debug"
 
+	"github.com/settleonce/settleonce/internal/panictext"
 	"github.com/settleonce/settleonce/receipt"
 )
 
 // runHooks runs every hook in order. Each stands on the deferred call for the
 // rest, so that neither a panic nor the end of the goroutine in one keeps the
 // others from running (I4).
-func runHooks(ctx context.Context, hooks []func(context.Context), logger *slog.Logger) {
+func runHooks(ctx context.Context, key receipt.Key, hooks []func(context.Context), logger *slog.Logger) {
 	if len(hooks) == 0 {
 		return
 	}
-	defer runHooks(ctx, hooks[1:], logger)
+	defer runHooks(ctx, key, hooks[1:], logger)
 	defer func() {
 		if cause := recover(); cause != nil {
-			logger.Error("a hook after the commit panicked", "panic", cause, "stack", string(debug.Stack()))
+			logger.Error("a hook after the commit panicked", "key", key, "panic", panictext.Of(cause), "stack", string(debug.Stack()))
 		}
 	}()
 	hooks[0](ctx)
@@ -33,8 +34,8 @@ func (r *Runner[Tx]) present(ctx context.Context, rec receipt.Receipt, replayed 
 	}
 	defer func() {
 		if cause := recover(); cause != nil {
-			r.config.Logger.Error("OnReceipt panicked", "key", rec.Key, "panic", cause, "stack", string(debug.Stack()))
-			err = fmt.Errorf("%w: OnReceipt panicked: %v", receipt.ErrWithheld, cause)
+			r.config.Logger.Error("OnReceipt panicked", "key", rec.Key, "panic", panictext.Of(cause), "stack", string(debug.Stack()))
+			err = fmt.Errorf("%w: OnReceipt panicked: %s", receipt.ErrWithheld, panictext.Of(cause))
 		}
 	}()
 	if err := r.config.OnReceipt(ctx, rec, replayed); err != nil {

@@ -71,7 +71,7 @@ func (r *Runner[Tx]) Run(ctx context.Context, request Request, effect Effect[Tx]
 		}
 	}
 	uncancelled := context.WithoutCancel(ctx)
-	runHooks(uncancelled, decided.hooks, r.config.Logger)
+	runHooks(uncancelled, request.Key, decided.hooks, r.config.Logger)
 	result := Result{Receipt: decided.receipt, Replayed: decided.replayed}
 	return result, r.present(uncancelled, decided.receipt.Clone(), decided.replayed)
 }

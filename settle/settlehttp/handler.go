@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/settleonce/settleonce/internal/panictext"
 	"github.com/settleonce/settleonce/outbox/event"
 	"github.com/settleonce/settleonce/receipt"
 )
@@ -278,7 +279,7 @@ func (h *Handler) failed(r *http.Request, e *event.Event, failed *failure) answe
 		attributes = append(attributes, "error", failed.cause)
 	}
 	if panicked, ok := errors.AsType[*panicError](failed.cause); ok {
-		attributes = append(attributes, "panic", panicked.value(), "stack", string(panicked.stack))
+		attributes = append(attributes, "panic", panictext.Of(panicked.cause), "stack", string(panicked.stack))
 	}
 	level := slog.LevelWarn
 	if failed.problem.Type == TypeInternal {

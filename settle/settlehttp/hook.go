@@ -15,19 +15,6 @@ type panicError struct {
 
 func (e *panicError) Error() string { return fmt.Sprintf("settlehttp: %s panicked", e.hook) }
 
-// value returns what the panic was raised with, where that is a text that
-// somebody wrote, and its type otherwise.
-func (e *panicError) value() string {
-	switch cause := e.cause.(type) {
-	case error:
-		return cause.Error()
-	case string:
-		return cause
-	default:
-		return fmt.Sprintf("a value of type %T", cause)
-	}
-}
-
 // protect calls a hook and turns its panic into a *panicError, so that one
 // event can't end the process or the delivery of others.
 func protect(hook string, call func() error) (err error) {
