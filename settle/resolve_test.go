@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/settleonce/settleonce/outbox/event"
 	"github.com/settleonce/settleonce/receipt"
 	"github.com/settleonce/settleonce/receipt/receipttest"
 	"github.com/settleonce/settleonce/settle"
@@ -143,5 +144,40 @@ func TestEndedTransactionIsNeverTriedAgain(t *testing.T) {
 	}
 	if b.calls != 1 {
 		t.Errorf("%d calls, want 1", b.calls)
+	}
+}
+
+// vagueStore loses the meaning of what its sessions' Commit says.
+type vagueStore struct{ receipt.Store[ratingsTx] }
+
+func (s vagueStore) Begin(ctx context.Context, claim receipt.Claim) (receipt.Session[ratingsTx], error) {
+	session, err := s.Store.Begin(ctx, claim)
+	if err != nil {
+		return nil, err
+	}
+	return vagueSession{session}, nil
+}
+
+type vagueSession struct{ receipt.Session[ratingsTx] }
+
+var errVague = errors.New("something went wrong")
+
+func (s vagueSession) Commit(ctx context.Context, r receipt.Receipt, events ...event.Event) (receipt.Receipt, error) {
+	_, _ = s.Session.Commit(ctx, r, events...) // which commits, or does not
+	return receipt.Receipt{}, errVague
+}
+
+// TestUnclassifiedErrorOfACommitIsUnknown has a store whose Commit fails with an
+// error that is none of those that say what became of it. It costs a look, and
+// is neither taken for a failure nor for a success (I5).
+func TestUnclassifiedErrorOfACommitIsUnknown(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, func(c *settle.Config[ratingsTx]) { c.Store = vagueStore{c.Store} })
+	result, err := b.do(t.Context())
+	if err != nil || result.Replayed || result.Value != 10 {
+		t.Errorf("%+v, %v; want the first commit, found by a look", result, err)
+	}
+	if b.calls != 1 || b.hooks != 1 || b.alice() != 10 {
+		t.Errorf("%d calls, %d hooks, rating %d; want 1, 1, 10", b.calls, b.hooks, b.alice())
 	}
 }
