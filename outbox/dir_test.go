@@ -347,7 +347,7 @@ func TestStats(t *testing.T) {
 		}
 		size += len(text)
 	}
-	want := outbox.Stats{Records: 2, Bytes: int64(size), OldestAge: 61 * time.Minute, MaxWaiting: outbox.DefaultMaxWaiting}
+	want := outbox.Stats{Records: 2, Bytes: int64(size), OldestAge: 61 * time.Minute, MaxWaiting: 256}
 	check := func(want outbox.Stats) {
 		t.Helper()
 		got := stats(t, dir)
@@ -366,5 +366,5 @@ func TestStats(t *testing.T) {
 	if err := dir.Remove(t.Context(), nextRecords(t, dir)); err != nil {
 		t.Fatal(err)
 	}
-	check(outbox.Stats{MaxWaiting: outbox.DefaultMaxWaiting})
+	check(outbox.Stats{MaxWaiting: 256})
 }

@@ -299,6 +299,25 @@ func TestConcurrencyIsBoundedAndUsed(t *testing.T) {
 	})
 }
 
+func TestAnAttemptEndsAfterFiveSeconds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var r running
+		r.sender.Fault = func(event.Event, int) outboxtest.Fault { return outboxtest.Fault{Stall: true} }
+		r.put(outboxtest.NewEvent("a", ""))
+		r.start(t, outbox.RelayConfig{})
+		pass(5*time.Second - time.Nanosecond)
+		if r.log.count("deadline exceeded") != 0 {
+			t.Errorf("the attempt ended early: %q", r.log.lines)
+		}
+		pass(time.Nanosecond)
+		if r.log.count("deadline exceeded") != 1 {
+			t.Errorf("the attempt goes on after 5s: %q", r.log.lines)
+		}
+		r.finish(t)
+	})
+}
+
 func TestBackoffDoublesWithJitter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
