@@ -31,7 +31,7 @@ func Open(path string, options Options) (Dir, error) {
 	if err != nil {
 		return nil, fmt.Errorf("vfs: %w", err)
 	}
-	if err := makeDurable(path); err != nil {
+	if err := makeDurable(path, syncDir); err != nil {
 		return nil, err
 	}
 	handle, err := openDir(path)
@@ -43,21 +43,26 @@ func Open(path string, options Options) (Dir, error) {
 
 // makeDurable makes path and what parents it lacks, and syncs each parent
 // before the next step down. The last parent is synced in any case: an earlier
-// process may have died between making the directory and syncing its name.
-func makeDurable(path string) error {
+// process may have died between making the directory and syncing its name. Sync
+// makes the names in a directory durable.
+func makeDurable(path string, sync func(path string) error) error {
 	parent := filepath.Dir(path)
 	if parent == path {
 		return nil
 	}
 	if _, err := os.Stat(parent); errors.Is(err, fs.ErrNotExist) {
-		if err := makeDurable(parent); err != nil {
+		if err := makeDurable(parent, sync); err != nil {
 			return err
 		}
 	}
 	if err := os.Mkdir(path, dirMode); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("vfs: %w", err)
 	}
-	handle, err := openDir(parent)
+	return sync(parent)
+}
+
+func syncDir(path string) error {
+	handle, err := openDir(path)
 	if err != nil {
 		return err
 	}

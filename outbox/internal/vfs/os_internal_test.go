@@ -4,8 +4,11 @@ package vfs
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 )
 
@@ -52,5 +55,43 @@ func TestRenameWithoutTheCall(t *testing.T) {
 	entries, err := dir.Entries()
 	if err != nil || len(entries) != 2 || entries[0].Name == "a" || entries[1].Name == "a" {
 		t.Errorf("entries %v, %v; want b and c", entries, err)
+	}
+}
+
+// TestWhatIsMadeIsSyncedBeforeTheNextStepDown records the syncs, each with
+// whether the directory below had been made by then.
+func TestWhatIsMadeIsSyncedBeforeTheNextStepDown(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	path := filepath.Join(root, "a", "b", "c")
+	var synced []string
+	record := func(dir string) error {
+		relative, err := filepath.Rel(root, dir)
+		if err != nil {
+			return err
+		}
+		synced = append(synced, relative)
+		made, err := os.ReadDir(dir)
+		if err != nil || len(made) != 1 {
+			t.Errorf("%s was synced with %v in it (%v), want the one directory that was made", relative, made, err)
+		}
+		return nil
+	}
+	for _, want := range [][]string{{".", "a", "a/b"}, {"a/b"}} { // the second time it is all there
+		synced = nil
+		if err := makeDurable(path, record); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, synced); diff != "" {
+			t.Errorf("synced directories (-want +got):\n%s", diff)
+		}
+	}
+	errSync := errors.New("input/output error")
+	below := filepath.Join(path, "d", "e")
+	if err := makeDurable(below, func(string) error { return errSync }); !errors.Is(err, errSync) {
+		t.Errorf("%v, want the error of the sync", err)
+	}
+	if _, err := os.Stat(below); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%v: a step down was taken before the parent was durable", err)
 	}
 }
