@@ -161,6 +161,8 @@ type guardedRewriter struct {
 	handle *handle
 }
 
+var _ pgx.QueryRewriter = guardedRewriter{}
+
 // RewriteQuery passes on, and refuses transaction control in the result. A
 // rewriter that is not known to leave it alone is given the bare connection,
 // as Conn gives it.

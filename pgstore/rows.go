@@ -103,6 +103,8 @@ type row struct {
 	handle *handle
 }
 
+var _ pgx.Row = (*row)(nil)
+
 // Scan passes on.
 func (r *row) Scan(destinations ...any) error {
 	if err := r.handle.refusal(); err != nil {

@@ -17,6 +17,8 @@ type mappedStore[Tx, Repo any] struct {
 	repo  func(Tx) Repo
 }
 
+var _ Store[int] = mappedStore[string, int]{}
+
 func (s mappedStore[Tx, Repo]) History(ctx context.Context, key Key) ([]Receipt, error) {
 	return s.store.History(ctx, key)
 }
@@ -43,6 +45,8 @@ type mappedSession[Tx, Repo any] struct {
 	inner[Tx]
 	repo Repo
 }
+
+var _ Session[int] = (*mappedSession[string, int])(nil)
 
 // inner names the embedded session so that its Tx can be replaced.
 type inner[Tx any] interface{ Session[Tx] }

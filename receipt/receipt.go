@@ -80,6 +80,8 @@ type Receipt struct {
 	RecordedAt time.Time
 }
 
+var _ slog.LogValuer = Receipt{}
+
 // Validate reports every field that breaks a rule, all at once. RecordedAt may
 // be zero: a store sets it. errors.Is(err, [ErrInvalid]) is true for what it
 // returns.

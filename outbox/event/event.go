@@ -82,6 +82,8 @@ type Event struct {
 	Extensions map[string]any
 }
 
+var _ slog.LogValuer = Event{}
+
 // Ordering returns the name of the line in which the event stands: the text of
 // Key, or tenant and OrderingKey where that is set. Lines of two tenants never
 // have one name (I10), and neither has a line of a Key and one of an

@@ -1,6 +1,7 @@
 package event
 
 import (
+	"encoding"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -40,7 +41,11 @@ type Key struct {
 	ID string `json:"id"`
 }
 
-var _ json.Unmarshaler = (*Key)(nil)
+var (
+	_ encoding.BinaryAppender = Key{}
+	_ json.Unmarshaler        = (*Key)(nil)
+	_ slog.LogValuer          = Key{}
+)
 
 // Validate reports every part that is empty, too long, not UTF-8, or holds a
 // character that CloudEvents 1.0 forbids in a string: a control character or

@@ -190,6 +190,8 @@ type draft struct {
 	number int
 }
 
+var _ vfs.Draft = (*draft)(nil)
+
 func (d *draft) Write(content []byte) (int, error) {
 	if err := d.fs.step(Call{Op: Write, Draft: d.number}); err != nil {
 		written, writeErr := d.Draft.Write(content[:len(content)/2])
