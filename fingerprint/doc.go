@@ -114,6 +114,6 @@
 // All functions may be called from any goroutine, while nobody changes the
 // value. What a type looks like is worked out once and remembered for the life
 // of the process. The work grows as n log n with the size of the canonical
-// form. A value's own methods run inside the call; their panics are the
-// caller's.
+// form and of the JSON texts in the value. A value's own methods run inside the
+// call; their panics are the caller's.
 package fingerprint

@@ -52,6 +52,18 @@ func TestPlansAreMadeConcurrently(t *testing.T) {
 	}
 }
 
+// What a type looks like is worked out once, for the types within it too.
+func TestPlansAreKept(t *testing.T) {
+	t.Parallel()
+	type leaf struct{ Name string }
+	type branch struct{ Leaves []*leaf }
+	for _, value := range []any{branch{}, &branch{}, []*leaf{}, leaf{}, map[string]branch{}} {
+		if !fingerprint.SamePlan(value) {
+			t.Errorf("the plan of %T is made anew", value)
+		}
+	}
+}
+
 // reentrant fingerprints something else while it is being fingerprinted.
 type reentrant struct{ inner any }
 
