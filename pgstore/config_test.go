@@ -39,22 +39,33 @@ func TestNewTakesZeroValuesAndNegativeInterval(t *testing.T) {
 func TestSettingsReachTheTransaction(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	store := newStore(t, f.pool, pgstore.Config{
-		LockTimeout: 1500 * time.Microsecond, IdleTimeout: 7 * time.Second, ClientCheckInterval: 3 * time.Second,
-	})
-	claim := claimOn("m1")
-	session, err := store.Begin(t.Context(), claim)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = session.Rollback(t.Context()) }()
-	for setting, want := range map[string]string{
-		"lock_timeout": "2ms", "idle_in_transaction_session_timeout": "7s", "client_connection_check_interval": "3s",
-		"settleonce.attempt": claim.Attempt, "transaction_isolation": "read committed",
+	for name, test := range map[string]struct {
+		config                    pgstore.Config
+		lock, idle, checkInterval string
+	}{
+		"defaults": {pgstore.Config{}, "5s", "30s", "1s"},
+		"set": {pgstore.Config{
+			LockTimeout: 1500 * time.Microsecond, IdleTimeout: 7 * time.Second, ClientCheckInterval: 3 * time.Second,
+		}, "2ms", "7s", "3s"},
+		"the server's own check": {pgstore.Config{ClientCheckInterval: -1}, "5s", "30s", "0"},
 	} {
-		var got string
-		if err := session.Tx().QueryRow(t.Context(), "SELECT current_setting($1)", setting).Scan(&got); err != nil || got != want {
-			t.Errorf("%s = %q, %v, want %q", setting, got, err, want)
+		claim := claimOn(name)
+		session, err := newStore(t, f.pool, test.config).Begin(t.Context(), claim)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for setting, want := range map[string]string{
+			"lock_timeout": test.lock, "idle_in_transaction_session_timeout": test.idle,
+			"client_connection_check_interval": test.checkInterval,
+			"settleonce.attempt":               claim.Attempt, "transaction_isolation": "read committed",
+		} {
+			var got string
+			if err := session.Tx().QueryRow(t.Context(), "SELECT current_setting($1)", setting).Scan(&got); err != nil || got != want {
+				t.Errorf("%s: %s = %q, %v, want %q", name, setting, got, err, want)
+			}
+		}
+		if err := session.Rollback(t.Context()); err != nil {
+			t.Error(err)
 		}
 	}
 }

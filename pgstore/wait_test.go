@@ -154,12 +154,12 @@ func awaitAdvisoryWaits(t *testing.T, pool *pgxpool.Pool, count int) {
 func TestNoSessionStateIsLeft(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, func(cfg *pgxpool.Config) { cfg.MaxConns = 1 })
-	state := func() (settings [4]string, locks int) {
+	state := func() (settings [5]string, locks int) {
 		err := f.pool.QueryRow(t.Context(), `SELECT coalesce(current_setting('settleonce.attempt', true), ''),
 			current_setting('lock_timeout'), current_setting('idle_in_transaction_session_timeout'),
-			current_setting('synchronous_commit'), (SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'
+			current_setting('synchronous_commit'), coalesce(current_setting('client_connection_check_interval', true), ''), (SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'
 				AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))`).Scan(
-			&settings[0], &settings[1], &settings[2], &settings[3], &locks)
+			&settings[0], &settings[1], &settings[2], &settings[3], &settings[4], &locks)
 		if err != nil {
 			t.Fatal(err)
 		}
