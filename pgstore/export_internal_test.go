@@ -33,3 +33,8 @@ func RefuseTransactionControl(sql string, plainStrings bool) error {
 func Deferrable(sql string, plainStrings bool) (string, error) {
 	return deferrable(sql, plainStrings)
 }
+
+// CommitResult judges the answer to a COMMIT that came without an error.
+func CommitResult(tag string, unreplicated bool) error {
+	return (&flush{commitTag: tag}).commitResult(unreplicated)
+}
