@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/settleonce/settleonce/outbox/event"
 	"github.com/settleonce/settleonce/receipt"
@@ -180,4 +182,55 @@ func TestUnclassifiedErrorOfACommitIsUnknown(t *testing.T) {
 	if b.calls != 1 || b.hooks != 1 || b.alice() != 10 {
 		t.Errorf("%d calls, %d hooks, rating %d; want 1, 1, 10", b.calls, b.hooks, b.alice())
 	}
+}
+
+// boundedStore notes how long Commit may take.
+type boundedStore struct {
+	receipt.Store[ratingsTx]
+	commits *[]time.Duration
+}
+
+func (s boundedStore) Begin(ctx context.Context, claim receipt.Claim) (receipt.Session[ratingsTx], error) {
+	session, err := s.Store.Begin(ctx, claim)
+	if err != nil {
+		return nil, err
+	}
+	return boundedSession{session, s.commits}, nil
+}
+
+type boundedSession struct {
+	receipt.Session[ratingsTx]
+	commits *[]time.Duration
+}
+
+func (s boundedSession) Commit(ctx context.Context, r receipt.Receipt, events ...event.Event) (receipt.Receipt, error) {
+	deadline, _ := ctx.Deadline()
+	*s.commits = append(*s.commits, time.Until(deadline))
+	return s.Session.Commit(ctx, r, events...)
+}
+
+// TestBoundsByDefault has nobody who can tell what became of a commit, and a
+// callback whose every run fails.
+func TestBoundsByDefault(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var commits []time.Duration
+		faults := append([]receipttest.Fault{receipttest.LoseAnswer}, slices.Repeat([]receipttest.Fault{receipttest.FailBegin}, 1000)...)
+		b := newBench(t, func(c *settle.Config[ratingsTx]) { c.Store = boundedStore{c.Store, &commits} }, faults...)
+		began := time.Now()
+		if _, err := b.do(t.Context()); !errors.Is(err, receipt.ErrOutcomeUnknown) {
+			t.Errorf("err = %v, want ErrOutcomeUnknown", err)
+		}
+		if looked := time.Since(began); looked != 30*time.Second {
+			t.Errorf("gave up looking after %v, want 30s", looked)
+		}
+		if len(commits) != 1 || commits[0] != 10*time.Second {
+			t.Errorf("commits may take %v, want one of 10s", commits)
+		}
+
+		b = newBench(t, nil, slices.Repeat([]receipttest.Fault{receipttest.RerunCallback}, 1000)...)
+		if _, err := b.do(t.Context()); !errors.Is(err, receipt.ErrNotCommitted) || b.calls != 5 {
+			t.Errorf("err = %v after %d attempts, want ErrNotCommitted after 5", err, b.calls)
+		}
+	})
 }
