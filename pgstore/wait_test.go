@@ -59,7 +59,7 @@ func (f *fixture) expectFree(t *testing.T, id string) {
 func TestSilentClientLosesTheKey(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	impatient := newStore(t, f.pool, pgstore.Config{IdleTimeout: 500 * time.Millisecond})
+	impatient := newStore(t, f.pool, pgstore.Config{IdleTimeout: 2 * time.Second}) // the client's own next step must come within it
 	claim := claimOn("m1")
 	silent, err := impatient.Begin(t.Context(), claim)
 	if err != nil {

@@ -214,7 +214,8 @@ func TestCommitThatWaits(t *testing.T) {
 		commitTimeout time.Duration
 		end           func(*database, *testing.T) // nil: nobody else
 	}{
-		"for longer than CommitTimeout": {100 * time.Millisecond, nil},
+		// The second attempt must make its commit within it.
+		"for longer than CommitTimeout": {2 * time.Second, nil},
 		"until the server ends it":      {patience, (*database).terminateAtGate},
 	}
 	for name, row := range rows {
@@ -340,7 +341,7 @@ func TestStandbyCannotTell(t *testing.T) {
 			t.Parallel()
 			db, log := databases[row.database], new(logbook)
 			d := newDoubtful(t, db, row.fault, setup{runner: settle.Config[pgx.Tx]{
-				ResolveTimeout: 500 * time.Millisecond, Logger: slog.New(log),
+				ResolveTimeout: 5 * time.Second, Logger: slog.New(log), // a look must reach the standby within it
 			}})
 			result, err := settle.Do(t.Context(), d.runner, request(), d.winAnd(func(context.Context, *pgAttempt) error {
 				return d.proxy.SetTarget(standby.DSN() + " dbname=" + row.database)
