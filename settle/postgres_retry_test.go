@@ -119,10 +119,18 @@ func TestDeadlockIsTriedAgain(t *testing.T) {
 			})
 			var bothHoldOne sync.WaitGroup
 			bothHoldOne.Add(2)
+			settled := map[string]chan struct{}{"alice": make(chan struct{}), "bob": make(chan struct{})}
 			settleBoth := func(first, second string) error {
+				defer close(settled[first])
 				q := request()
 				q.Key.ID = first
 				_, err := settle.Do(t.Context(), l.runner, q, func(ctx context.Context, a *pgAttempt) (int, error) {
+					if a.Number() > 1 {
+						// The lock that the server took from this one goes to
+						// whoever asks first, and could be taken back before
+						// the other one wakes: another deadlock.
+						<-settled[second]
+					}
 					if _, err := a.Tx().Exec(ctx, update, first); err != nil {
 						return 0, err
 					}
