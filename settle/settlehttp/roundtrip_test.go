@@ -131,3 +131,23 @@ func TestConcurrentSends(t *testing.T) {
 	}
 	group.Wait()
 }
+
+// TestDefaultsHoldTheGreatestRecordAndReceipt has an event that fills a file of
+// an outbox, and a receipt that has all it may have.
+func TestDefaultsHoldTheGreatestRecordAndReceipt(t *testing.T) {
+	t.Parallel()
+	rig := newRig(t, settlehttp.HandlerConfig{
+		Settle: func(_ context.Context, e event.Event) (receipt.Receipt, error) {
+			r := settled(e)
+			r.Value, r.Canonical = make([]byte, receipt.MaxOutcome), make([]byte, receipt.MaxCanonical)
+			return r, nil
+		},
+	})
+	e := match("42")
+	e.Data = []byte(`""`)
+	filling := outbox.MaxRecord - len("\n") - len(text(t, e))
+	e.Data = []byte(`"` + strings.Repeat("x", filling) + `"`)
+	if got := send(t, newSender(t, rig.server.URL), e); got.Err != nil || got.Ack.Kind != outbox.AckReceipt {
+		t.Errorf("%+v, want the receipt", got)
+	}
+}
