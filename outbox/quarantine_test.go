@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/settleonce/settleonce/outbox"
 	"github.com/settleonce/settleonce/outbox/event"
+	"github.com/settleonce/settleonce/outbox/internal/vfs"
 	"github.com/settleonce/settleonce/outbox/internal/vfs/faultfs"
 	"github.com/settleonce/settleonce/outbox/outboxtest"
 )
@@ -84,6 +86,53 @@ func quarantined(tb testing.TB, dir *outbox.Dir) []outbox.Quarantined {
 		tb.Fatalf("Quarantined: %v", err)
 	}
 	return list
+}
+
+// countingFS counts what is read from its files.
+type countingFS struct {
+	vfs.Dir
+	read *atomic.Int64
+}
+
+func (f countingFS) Open(name string) (vfs.File, error) {
+	file, err := f.Dir.Open(name)
+	return countingFile{file, f.read}, err
+}
+
+type countingFile struct {
+	vfs.File
+	read *atomic.Int64
+}
+
+func (f countingFile) Read(b []byte) (int, error) {
+	n, err := f.File.Read(b)
+	f.read.Add(int64(n))
+	return n, err
+}
+
+// TestNoMoreIsReadThanARecordMayHave has a file that would fill the memory.
+func TestNoMoreIsReadThanARecordMayHave(t *testing.T) {
+	t.Parallel()
+	path := t.TempDir()
+	name := recordFile(outboxtest.NewEvent("huge", ""))
+	writeFile(t, path, name, "{")
+	if err := os.Truncate(filepath.Join(path, name), 64<<20); err != nil {
+		t.Fatal(err)
+	}
+	inner, err := vfs.Open(path, vfs.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var read atomic.Int64
+	dir, err := outbox.OpenDirOn(countingFS{inner, &read}, forTest(outbox.DirConfig{Path: path}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	closeLater(t, dir)
+	wantPending(t, dir)
+	if read.Load() > outbox.MaxRecord+1 || len(quarantined(t, dir)) != 1 {
+		t.Errorf("%d bytes were read, %d files set aside; want at most %d, and the file", read.Load(), len(quarantined(t, dir)), outbox.MaxRecord+1)
+	}
 }
 
 func TestSetAsideNeverReplacesAnOlderFile(t *testing.T) {
