@@ -33,7 +33,8 @@ func (w Weakness) validate() error {
 }
 
 // ErrUnfit is true where [Store.Check] found that the database cannot keep the
-// store's promises. The text names every reason.
+// store's promises. The text names every reason. Nothing was changed; it is
+// true again until somebody mends the database or adds to Config.Allow.
 var ErrUnfit = errors.New("pgstore: the database cannot keep the store's promises")
 
 func (s *Store) allows(weakness Weakness) bool { return slices.Contains(s.config.Allow, weakness) }

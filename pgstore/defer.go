@@ -11,10 +11,11 @@ import (
 
 // ErrRowCount is true for a Commit that failed because a deferred statement
 // changed another number of rows than [Defer] was told. Nothing was committed.
+// A retry is safe, and succeeds where the guard holds by then.
 var ErrRowCount = errors.New("pgstore: a deferred statement changed another number of rows")
 
 // ErrNotDeferrable is true for a statement that [Defer] does not take. Nothing
-// was deferred.
+// was deferred, and the same statement is refused again.
 var ErrNotDeferrable = errors.New("pgstore: statement cannot be deferred")
 
 // deferred is one statement for the last flush, wrapped in its row guard.

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// ErrInvalid is wrapped by every error about the content of a [Receipt].
+// ErrInvalid is wrapped by every error about the content of a [Receipt]. Nothing
+// was read or written, and the same content is refused again.
 var ErrInvalid = errors.New("receipt: invalid")
 
 // rules gathers the rules that a receipt breaks, each with its field.

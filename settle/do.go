@@ -11,8 +11,9 @@ import (
 	"github.com/settleonce/settleonce/receipt"
 )
 
-// ErrValue is true where a value cannot be written as JSON and read back, or
-// where a stored one does not fit the type that is asked for.
+// ErrValue is true where a value cannot be written as JSON and read back, in
+// which case nothing is left, or where a stored one does not fit the type that
+// is asked for, in which case its receipt stands. The same call fails again.
 var ErrValue = errors.New("settle: value")
 
 // Request says which fact is to be settled.

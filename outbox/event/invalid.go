@@ -8,7 +8,7 @@ import (
 )
 
 // ErrInvalid is wrapped by every error about the content of a [Key] or an
-// [Event].
+// [Event]. Nothing was read or written, and the same content is refused again.
 var ErrInvalid = errors.New("event: invalid")
 
 // InvalidError names every field that breaks a rule. errors.Is(err,
