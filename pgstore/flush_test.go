@@ -157,18 +157,49 @@ func TestRowCountHasItsName(t *testing.T) {
 	}
 }
 
-// A unique violation counts as a rival's receipt only in our own table.
-func TestForeignUniqueViolationIsNotRetryable(t *testing.T) {
+// Errors that look like those of the receipt's own INSERT are the caller's: a
+// unique violation counts as a rival's receipt, and a missing attempt as a
+// transaction that was ended, only by our own table, constraint and column.
+func TestForeignErrorsAreTheCallers(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t)
-	execute(t, f.pool, `CREATE TABLE public.receipts (id int CONSTRAINT receipts_pkey PRIMARY KEY); INSERT INTO receipts VALUES (1)`)
-	claim := claimOn("m1")
-	session := f.begin(t, claim)
-	if err := pgstore.Defer(session.Tx(), 1, "INSERT INTO public.receipts VALUES (1)"); err != nil {
-		t.Fatal(err)
+	for name, test := range map[string]struct{ prepare, deferred, code string }{
+		"unique, another table of that name": {
+			"CREATE TABLE public.receipts (id int CONSTRAINT receipts_pkey PRIMARY KEY); INSERT INTO receipts VALUES (1)",
+			"INSERT INTO public.receipts VALUES (1)", "23505",
+		},
+		"unique, another constraint of our table": {
+			`CREATE FUNCTION public.taken() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+				RAISE unique_violation USING SCHEMA = 'settleonce', TABLE = 'receipts', CONSTRAINT = 'another'; END $$;
+				CREATE TRIGGER taken BEFORE INSERT ON marks FOR EACH ROW EXECUTE FUNCTION public.taken()`,
+			"INSERT INTO marks VALUES ('x')", "23505",
+		},
+		"null, another table of that name": {
+			"CREATE TABLE public.receipts (attempt text NOT NULL)",
+			"INSERT INTO public.receipts VALUES (NULL)", "23502",
+		},
+		"null, another column of our table": {
+			`CREATE FUNCTION public.missing() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+				RAISE not_null_violation USING SCHEMA = 'settleonce', TABLE = 'receipts', COLUMN = 'tenant'; END $$;
+				CREATE TRIGGER missing BEFORE INSERT ON marks FOR EACH ROW EXECUTE FUNCTION public.missing()`,
+			"INSERT INTO marks VALUES ('x')", "23502",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			execute(t, f.pool, test.prepare)
+			claim := claimOn("m1")
+			session := f.begin(t, claim)
+			if err := pgstore.Defer(session.Tx(), 1, test.deferred); err != nil {
+				t.Fatal(err)
+			}
+			_, err := session.Commit(t.Context(), receiptFor(claim))
+			expectNotCommitted(t, f.store, err, test.code, false)
+			if errors.Is(err, receipt.ErrTransactionEnded) {
+				t.Errorf("Commit = %v, which accuses the callback of having ended the transaction", err)
+			}
+		})
 	}
-	_, err := session.Commit(t.Context(), receiptFor(claim))
-	expectNotCommitted(t, f.store, err, "23505", false)
 }
 
 // failures are the ways in which a callback can swallow an error of the
