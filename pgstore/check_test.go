@@ -78,6 +78,17 @@ func TestCheckRefusesUnloggedTables(t *testing.T) {
 	}
 }
 
+func TestCheckRefusesAnotherEncoding(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Server(t, pgtemp.Config{})
+	execute(t, pgtest.PoolOn(t, server.DSN()), "CREATE DATABASE ascii ENCODING 'SQL_ASCII' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0")
+	pool := pgtest.PoolOn(t, server.DSN()+" dbname=ascii")
+	if err := pgstore.Migrate(t.Context(), pool, ""); err != nil {
+		t.Fatal(err)
+	}
+	expectUnfit(t, weakStore(t, pool), "server_encoding is SQL_ASCII")
+}
+
 func TestCheckRefusesCachingSequences(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

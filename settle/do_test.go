@@ -314,6 +314,34 @@ func TestHandleKeptByTheCallback(t *testing.T) {
 	}
 }
 
+// What the caller does later to the slices that it gave or got changes neither
+// the event nor the answer of another.
+func TestNoMemoryIsShared(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, func(c *settle.Config[ratingsTx]) {
+		c.OnReceipt = func(_ context.Context, r receipt.Receipt, _ bool) error {
+			clear(r.Value)
+			return nil
+		}
+	})
+	emitted := settledEvent("alice")
+	want := emitted.Clone()
+	first, err := settle.Do(t.Context(), b.runner, request(), func(_ context.Context, a *attempt) (int, error) {
+		err := a.Emit(emitted)
+		clear(emitted.Data)
+		return 10, err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]event.Event{want}, b.fake.Events()); diff != "" {
+		t.Errorf("event (-emitted +committed):\n%s", diff)
+	}
+	if got := string(first.Receipt.Value); got != "10" {
+		t.Errorf("OnReceipt changed the value of Do's receipt into %q", got)
+	}
+}
+
 func TestHooksRunInOrderEachOnItsOwn(t *testing.T) {
 	t.Parallel()
 	var order []string

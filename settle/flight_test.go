@@ -1,6 +1,7 @@
 package settle_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"sync"
@@ -102,6 +103,35 @@ func TestFollowerWithAnotherRequestGetsItsConflict(t *testing.T) {
 		close(c.release)
 		if err := <-c.followers; !errors.Is(err, receipt.ErrKindMismatch) {
 			t.Errorf("err = %v, want ErrKindMismatch", err)
+		}
+		if err := <-c.leader; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// The followers of a flight each have an answer of their own to change.
+func TestFollowersShareNoMemory(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, 0, same)
+		answers := make(chan []byte, 10)
+		for range cap(answers) {
+			go func() {
+				result, err := settle.Do(t.Context(), c.runner, request(), c.win)
+				if err != nil {
+					t.Error(err)
+				}
+				answers <- bytes.Clone(result.Receipt.Value)
+				clear(result.Receipt.Value)
+			}()
+		}
+		synctest.Wait()
+		close(c.release)
+		for range cap(answers) {
+			if value := string(<-answers); value != "10" {
+				t.Errorf("a follower has the value %q, want 10", value)
+			}
 		}
 		if err := <-c.leader; err != nil {
 			t.Error(err)
