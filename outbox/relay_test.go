@@ -473,6 +473,47 @@ func TestAnEventThatFailsAloneHoldsBackNoOther(t *testing.T) {
 	})
 }
 
+func TestASuccessInBetweenKeepsADestinationUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var r running
+		r.sender.Fault = func(e event.Event, _ int) outboxtest.Fault {
+			if strings.HasPrefix(e.Key.ID, "bad") {
+				return outboxtest.Fault{Err: outboxtest.ErrUnavailable}
+			}
+			return outboxtest.Fault{}
+		}
+		for i := range 3 * outbox.DefaultDownAfter {
+			r.put(outboxtest.NewEvent(fmt.Sprintf("bad-%02d", i), ""), outboxtest.NewEvent(fmt.Sprintf("good-%02d", i), ""))
+		}
+		r.start(t, outbox.RelayConfig{Concurrency: 1})
+		if taken := r.sender.Taken(); len(taken) != 3*outbox.DefaultDownAfter {
+			t.Errorf("%d records were taken at once, want every good one", len(taken))
+		}
+		r.finish(t)
+	})
+}
+
+// TestARecordThatComesWhileAnotherOfItsKeyIsOut has the source say so at a time
+// when the relay can't take it.
+func TestARecordThatComesWhileAnotherOfItsKeyIsOut(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var r running
+		gate := make(chan struct{})
+		r.sender.Fault = func(event.Event, int) outboxtest.Fault { return outboxtest.Fault{Hold: gate} }
+		r.put(outboxtest.NewEvent("a", "x"))
+		r.start(t, outbox.RelayConfig{})
+		r.put(outboxtest.NewEvent("b", "x"))
+		synctest.Wait()
+		r.wantAttempts(t, "a 1")
+		close(gate)
+		synctest.Wait()
+		r.wantAttempts(t, "a 1", "b 1")
+		r.finish(t)
+	})
+}
+
 func TestStopFinishesWhatIsOut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
