@@ -340,6 +340,35 @@ func TestBackoffDoublesWithJitter(t *testing.T) {
 	})
 }
 
+// TestBackoffStartsAgainAfterASuccess has a second record of the same ordering
+// key fail once, and then a second outage.
+func TestBackoffStartsAgainAfterASuccess(t *testing.T) {
+	t.Parallel()
+	for name, downAfter := range map[string]int{"of an ordering key": 100, "of the probes": 1} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var r running
+				failures := map[string]int{"a": 9, "b": 1}
+				r.sender.Fault = func(e event.Event, n int) outboxtest.Fault {
+					return failing(e.Key.ID, failures[e.Key.ID])(e, n)
+				}
+				r.put(outboxtest.NewEvent("a", "x"), outboxtest.NewEvent("b", "x"))
+				r.start(t, outbox.RelayConfig{DownAfter: downAfter})
+				pass(time.Hour)
+				attempts := r.sender.Attempts()
+				if len(attempts) != 12 {
+					t.Fatalf("%d attempts, want 12", len(attempts))
+				}
+				if gap := attempts[11].At.Sub(attempts[10].At); gap > time.Second {
+					t.Errorf("the second record was sent again after %v, want 1s at most", gap)
+				}
+				r.finish(t)
+			})
+		})
+	}
+}
+
 func TestDelay(t *testing.T) {
 	t.Parallel()
 	b := outbox.NewBackoff(outbox.RelayConfig{})
