@@ -218,18 +218,30 @@ func TestRequeueBetweenPendingRecords(t *testing.T) {
 
 // TestARecordThatCannotBeReadHoldsBackItsOrderingKey has one whose ordering key
 // is known, because this process put it.
+// A directory knows the ordering key of a record that it wrote, and after a
+// restart of one that it has read.
 func TestARecordThatCannotBeReadHoldsBackItsOrderingKey(t *testing.T) {
 	t.Parallel()
-	path := t.TempDir()
-	synctest.Test(t, func(t *testing.T) {
-		dir, disk := openFaulty(t, outbox.DirConfig{Path: path})
-		put(t, dir, outboxtest.NewEvent("a", "x"), outboxtest.NewEvent("b", "x"), outboxtest.NewEvent("c", "y"))
-		disk.Fail(faultfs.Open, 1, errDisk)
-		wantPending(t, dir, "c")
-		pass(30 * time.Second)
-		wantPending(t, dir, "a", "b", "c")
-		closeDir(t, dir)
-	})
+	for _, restart := range []bool{false, true} {
+		t.Run(map[bool]string{false: "written", true: "read"}[restart], func(t *testing.T) {
+			t.Parallel()
+			path := t.TempDir()
+			synctest.Test(t, func(t *testing.T) {
+				dir, disk := openFaulty(t, outbox.DirConfig{Path: path})
+				put(t, dir, outboxtest.NewEvent("a", "x"), outboxtest.NewEvent("b", "x"), outboxtest.NewEvent("c", "y"))
+				if restart {
+					closeDir(t, dir)
+					dir, disk = openFaulty(t, outbox.DirConfig{Path: path})
+					wantPending(t, dir, "a", "b", "c")
+				}
+				disk.Fail(faultfs.Open, 1, errDisk)
+				wantPending(t, dir, "c")
+				pass(30 * time.Second)
+				wantPending(t, dir, "a", "b", "c")
+				closeDir(t, dir)
+			})
+		})
+	}
 }
 
 // TestARecordThatCannotBeReadIsLeftAlone counts what a file in a bad block costs
