@@ -71,12 +71,6 @@ func (s *Server) WaitReplayed(ctx context.Context) error {
 	}
 }
 
-// Promote makes a primary of the standby and waits until it is one. The old
-// primary is left alone: crash or stop it first, or there are two.
-func (s *Server) Promote(ctx context.Context) error {
-	return s.command(ctx, "pg_ctl", "promote", "--silent", "--pgdata="+s.data())
-}
-
 // query runs a statement with one result on a connection of its own.
 func (s *Server) query(ctx context.Context, result any, statement string, arguments ...any) (err error) {
 	connection, err := pgx.Connect(ctx, s.DSN())
