@@ -14,12 +14,12 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/settleonce/settleonce/pgstore/pgtemp"
 
 	"github.com/settleonce/settleonce/examples/match/audit"
 	"github.com/settleonce/settleonce/examples/match/faults"
+	"github.com/settleonce/settleonce/examples/match/lobby/lobbytest"
 )
 
 // programVariable makes this test binary the program itself, in whichever role:
@@ -38,29 +38,10 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	os.Exit(withServer(m.Run))
-}
-
-func withServer(run func() int) int {
-	if dsn = os.Getenv("SETTLEONCE_TEST_DSN"); dsn != "" {
-		return run()
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	server, err := pgtemp.Start(ctx, pgtemp.Config{})
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	dsn = server.DSN()
-	code := run()
-	ending, cancelEnding := context.WithTimeout(context.Background(), time.Minute)
-	defer cancelEnding()
-	if err := server.Stop(ending); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return code
+	os.Exit(lobbytest.WithServer(func(server string) int {
+		dsn = server
+		return m.Run()
+	}))
 }
 
 // outcome is how a run of the program ended.

@@ -2,16 +2,13 @@ package postgres_test
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/settleonce/settleonce/pgstore"
-	"github.com/settleonce/settleonce/pgstore/pgtemp"
 	"github.com/settleonce/settleonce/receipt"
 
 	"github.com/settleonce/settleonce/examples/match/lobby/lobbytest"
@@ -22,31 +19,10 @@ import (
 var dsn string
 
 func TestMain(m *testing.M) {
-	os.Exit(withServer(m.Run))
-}
-
-// withServer runs tests against one private server, unless the environment names
-// another.
-func withServer(run func() int) int {
-	if dsn = os.Getenv("SETTLEONCE_TEST_DSN"); dsn != "" {
-		return run()
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	server, err := pgtemp.Start(ctx, pgtemp.Config{})
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	dsn = server.DSN()
-	code := run()
-	ending, cancelEnding := context.WithTimeout(context.Background(), time.Minute)
-	defer cancelEnding()
-	if err := server.Stop(ending); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return code
+	os.Exit(lobbytest.WithServer(func(server string) int {
+		dsn = server
+		return m.Run()
+	}))
 }
 
 // tables makes a schema with the lobby's tables, which goes with the test.
