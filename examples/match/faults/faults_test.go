@@ -141,6 +141,18 @@ func TestFaultThatCameToNothingComesAgain(t *testing.T) {
 	}
 }
 
+// A fault that was put back may end in a receipt, after which the room's result
+// does not come by again: the room's own fault must have happened before.
+func TestFaultThatComesAgainDisplacesNoOther(t *testing.T) {
+	t.Parallel()
+	plan := faults.NewPlan(1, 1, []faults.Name{faults.BareOK})
+	plan.PutBack(faults.DuplicateStorm)
+	got := []faults.Name{plan.Next("a"), plan.Next("a"), plan.Next("a")}
+	if diff := cmp.Diff([]faults.Name{faults.BareOK, faults.DuplicateStorm, ""}, got); diff != "" {
+		t.Errorf("deliveries (-want +got):\n%s", diff)
+	}
+}
+
 func TestSparedRoomMeetsNothing(t *testing.T) {
 	t.Parallel()
 	plan := faults.NewPlan(1, 1, []faults.Name{faults.LostAnswer})

@@ -15,7 +15,7 @@ type Plan struct {
 	mu    sync.Mutex
 	due   map[int][]Name // by number
 	seen  map[string]int // from room to number
-	again []Name         // put back, for whatever comes next
+	again []Name         // put back, for the next that has none of its own
 	tries map[Name]int   // how often each was put back
 	spare map[string]bool
 }
@@ -76,14 +76,16 @@ func (p *Plan) Next(room string) Name {
 		number = len(p.seen)
 		p.seen[room] = number
 	}
+	// Its own faults come first: one that was put back may end in a receipt,
+	// and then the result does not come by again.
+	if due := p.due[number]; len(due) > 0 {
+		p.due[number] = due[1:]
+		return due[0]
+	}
 	if len(p.again) > 0 {
 		fault := p.again[0]
 		p.again = p.again[1:]
 		return fault
-	}
-	if due := p.due[number]; len(due) > 0 {
-		p.due[number] = due[1:]
-		return due[0]
 	}
 	return ""
 }
