@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -21,8 +23,8 @@ var errStandby = errors.New("the server is a standby")
 var errAsynchronous = errors.New("synchronous_commit is off on this connection, and Config.Allow does not list it")
 
 // Begin opens a transaction on the claim's key: it waits for the key's lock,
-// then reads the key's receipts, all in one flush. See [receipt.Store] for
-// what its results mean.
+// looks at the clock, then reads the key's receipts and the first ones of the
+// keys beside, all in one flush. See [receipt.Store] for what its results mean.
 //
 // errors.Is(err, [receipt.ErrInFlight]) is true where the lock timeout passed.
 func (s *Store) Begin(ctx context.Context, claim receipt.Claim) (receipt.Session[pgx.Tx], error) {
@@ -33,6 +35,7 @@ func (s *Store) Begin(ctx context.Context, claim receipt.Claim) (receipt.Session
 	if err != nil {
 		return nil, fmt.Errorf("pgstore: acquiring a connection for %s: %w", claim.Key, err)
 	}
+	claim.Beside = slices.Clone(claim.Beside)
 	session := &session{store: s, conn: conn, claim: claim}
 	if err := session.open(ctx); err != nil {
 		if errors.Is(err, errAsynchronous) {
@@ -47,38 +50,25 @@ func (s *Store) Begin(ctx context.Context, claim receipt.Claim) (receipt.Session
 }
 
 func validateClaim(claim receipt.Claim) error {
-	var broken []error
-	check := func(field string, err error) {
-		if err != nil {
-			broken = append(broken, fmt.Errorf("pgstore: claim's %s %w", field, err))
-		}
+	broken := []error{claim.Validate()}
+	if claim.Revision > math.MaxInt32 {
+		broken = append(broken, fmt.Errorf("claim's revision must be at most %d, is %d", math.MaxInt32, claim.Revision))
 	}
-	if err := claim.Key.Validate(); err != nil {
-		broken = append(broken, fmt.Errorf("pgstore: claim: %w", err))
+	if claim.LockTimeout > maxTimeout {
+		broken = append(broken, fmt.Errorf("claim's lock timeout must be at most %v, is %v", maxTimeout, claim.LockTimeout))
 	}
-	if claim.Revision < 0 || claim.Revision > math.MaxInt32 {
-		check("revision", fmt.Errorf("must be between 0 and %d, is %d", math.MaxInt32, claim.Revision))
+	if err := errors.Join(broken...); err != nil {
+		return fmt.Errorf("pgstore: %w", err)
 	}
-	if claim.Attempt == "" {
-		check("attempt", errors.New("must be set"))
-	}
-	if isolationLevel(claim.Isolation) == "" {
-		check("isolation", fmt.Errorf("must be ReadCommitted or Serializable, is %d", int(claim.Isolation)))
-	}
-	check("lock timeout", validateTimeout(claim.LockTimeout))
-	return errors.Join(broken...)
+	return nil
 }
 
-// isolationLevel returns the level for BEGIN, "" for one that is not offered.
+// isolationLevel returns the level for BEGIN.
 func isolationLevel(isolation receipt.Isolation) pgx.TxIsoLevel {
-	switch isolation {
-	case receipt.ReadCommitted:
-		return pgx.ReadCommitted
-	case receipt.Serializable:
+	if isolation == receipt.Serializable {
 		return pgx.Serializable
-	default:
-		return ""
 	}
+	return pgx.ReadCommitted
 }
 
 // beginError names the key, and a lock timeout and a missing table by their
@@ -128,8 +118,8 @@ func (s *session) queueLock(batch *pgx.Batch) {
 }
 
 func (s *session) queueRead(batch *pgx.Batch) {
-	key := s.claim.Key
-	batch.Queue(s.store.sql.read, key.Tenant, key.Scope, key.Operation, key.ID, s.claim.Revision)
+	sql, arguments := s.store.sql.readOf(&s.claim)
+	batch.Queue(sql, arguments...)
 }
 
 func (s *session) readOpening(results pgx.BatchResults) error {
@@ -137,8 +127,8 @@ func (s *session) readOpening(results pgx.BatchResults) error {
 		return err
 	}
 	var standby bool
-	var locked *string
-	err := results.QueryRow().Scan(&standby, &s.synchronousCommit, &locked)
+	var beganAt string
+	err := results.QueryRow().Scan(&standby, &s.synchronousCommit, &beganAt)
 	switch {
 	case err != nil:
 		return err
@@ -150,6 +140,9 @@ func (s *session) readOpening(results pgx.BatchResults) error {
 	if err := checkEncoding(s.conn.Conn().PgConn()); err != nil {
 		return err
 	}
+	if s.beganAt, err = time.Parse(time.RFC3339Nano, beganAt); err != nil {
+		return fmt.Errorf("the time that the key was held at: %w", err)
+	}
 	rows, err := results.Query()
 	if err != nil {
 		return err
@@ -158,14 +151,19 @@ func (s *session) readOpening(results pgx.BatchResults) error {
 	if err != nil {
 		return err
 	}
-	s.setPrior(receipts)
+	s.setRead(receipts)
 	return nil
 }
 
-// setPrior takes the receipts that the read found, ordered by revision: the
-// claimed one, the newest one, or both.
-func (s *session) setPrior(receipts []receipt.Receipt) {
+// setRead takes the receipts that the read found: first those of the claim's
+// key by revision, the claimed one and the newest one among them if they exist,
+// then the first ones of the keys beside.
+func (s *session) setRead(receipts []receipt.Receipt) {
 	for i := range receipts {
+		if receipts[i].Key != s.claim.Key {
+			s.beside = receipts[i:]
+			return
+		}
 		if receipts[i].Revision == s.claim.Revision {
 			s.claimed = &receipts[i]
 		}

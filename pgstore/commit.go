@@ -1,10 +1,13 @@
 package pgstore
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -13,7 +16,7 @@ import (
 	"github.com/settleonce/settleonce/receipt"
 )
 
-// Commit sends the last flush: what the callback deferred, the receipt, the
+// Commit sends the last flush: what the callback deferred, the receipts, the
 // locks of the ordering keys, the events, COMMIT. See [receipt.Session] for
 // what its results mean.
 func (s *session) Commit(ctx context.Context, r receipt.Receipt, events ...event.Event) (receipt.Receipt, error) {
@@ -66,23 +69,31 @@ func (s *session) commit(ctx context.Context, r receipt.Receipt, events []event.
 
 // flush is the last flush and what its answers said.
 type flush struct {
-	batch      pgx.Batch
-	deferred   []deferred
-	recordedAt time.Time
+	batch    pgx.Batch
+	deferred []deferred
+	// receipts are in the order in which they are written.
+	receipts []receipt.Receipt
+	// given is the key of the one that Commit was given.
+	given      receipt.Key
+	recordedAt time.Time // of that one
 	commitTag  string
 }
 
 // prepareFlush checks everything before anything is sent, and keeps the order
 // of I8.
 func (s *session) prepareFlush(r receipt.Receipt, events []event.Event) (*flush, error) {
-	if err := s.checkReceipt(&r); err != nil {
+	receipts := append([]receipt.Receipt{r}, s.added...)
+	if err := s.claim.CheckReceipts(receipts...); err != nil {
 		return nil, err
 	}
-	f := &flush{deferred: s.handle.scope.deferred}
+	slices.SortFunc(receipts, compareKeys)
+	f := &flush{deferred: s.handle.scope.deferred, receipts: receipts, given: r.Key}
 	for _, statement := range f.deferred {
 		f.batch.Queue(statement.sql, statement.arguments...)
 	}
-	s.queueReceipt(&f.batch, &r)
+	for i := range receipts {
+		s.queueReceipt(&f.batch, &receipts[i])
+	}
 	if err := s.queueEvents(&f.batch, events); err != nil {
 		return nil, err
 	}
@@ -90,16 +101,14 @@ func (s *session) prepareFlush(r receipt.Receipt, events []event.Event) (*flush,
 	return f, nil
 }
 
-func (s *session) checkReceipt(r *receipt.Receipt) error {
-	broken := []error{r.Validate()}
-	if r.Key != s.claim.Key || r.Revision != s.claim.Revision {
-		broken = append(broken, fmt.Errorf("pgstore: receipt of %s, revision %d, does not match the claim on %s, revision %d",
-			r.Key, r.Revision, s.claim.Key, s.claim.Revision))
-	}
-	if r.Attempt != s.claim.Attempt {
-		broken = append(broken, errors.New("pgstore: receipt's attempt is not the claim's"))
-	}
-	return errors.Join(broken...)
+// compareKeys orders the receipts of one tenant, so that transactions which
+// write the same keys wait for each other and do not deadlock.
+func compareKeys(a, b receipt.Receipt) int {
+	return cmp.Or(
+		strings.Compare(a.Key.Scope, b.Key.Scope),
+		strings.Compare(a.Key.Operation, b.Key.Operation),
+		strings.Compare(a.Key.ID, b.Key.ID),
+	)
 }
 
 func (s *session) queueReceipt(batch *pgx.Batch, r *receipt.Receipt) {
@@ -108,12 +117,16 @@ func (s *session) queueReceipt(batch *pgx.Batch, r *receipt.Receipt) {
 		r.OrderingKey, r.Attempt, s.synchronousCommit)
 }
 
+// queueEvents queues the locks of the ordering keys, then the events. One event
+// takes its lock itself.
 func (s *session) queueEvents(batch *pgx.Batch, events []event.Event) error {
-	if len(events) == 0 {
-		return nil
-	}
+	var locks []int64
 	if !s.store.withoutOrderingLocks {
-		batch.Queue(s.store.sql.lockOrdering, orderingLocks(s.store.config.Schema, events))
+		locks = orderingLocks(s.store.config.Schema, events)
+	}
+	alone := len(events) == 1 && len(locks) == 1
+	if len(locks) > 0 && !alone {
+		batch.Queue(s.store.sql.lockOrdering, locks)
 	}
 	for i := range events {
 		e := &events[i]
@@ -121,8 +134,15 @@ func (s *session) queueEvents(batch *pgx.Batch, events []event.Event) error {
 		if err != nil {
 			return fmt.Errorf("event %d of %d: %w", i+1, len(events), err)
 		}
-		batch.Queue(s.store.sql.insertEvent, lane(e.Ordering()), e.Ordering(), e.Source, e.ID,
-			e.Key.Tenant, e.Key.Scope, e.Key.Operation, e.Key.ID, s.claim.Attempt, envelope)
+		ordering := e.Ordering()
+		sql, arguments := s.store.sql.insertEvent, []any{
+			lane(ordering), ordering, e.Source, e.ID,
+			e.Key.Tenant, e.Key.Scope, e.Key.Operation, e.Key.ID, s.claim.Attempt, envelope,
+		}
+		if alone {
+			sql, arguments = s.store.sql.insertEventAlone, append(arguments, locks[0])
+		}
+		batch.Queue(sql, arguments...)
 	}
 	return nil
 }
@@ -135,15 +155,12 @@ func (f *flush) read(results pgx.BatchResults) error {
 			return failedAt(fmt.Sprintf("deferred statement %d", i+1), statement.explain(err))
 		}
 	}
-	var recordedAt, synchronousCommit string
-	if err := results.QueryRow().Scan(&recordedAt, &synchronousCommit); err != nil {
-		return failedAt("receipt", err)
+	for i := range f.receipts {
+		if err := f.readReceipt(results, f.receipts[i].Key); err != nil {
+			return err
+		}
 	}
-	var err error
-	if f.recordedAt, err = time.Parse(time.RFC3339Nano, recordedAt); err != nil {
-		return fmt.Errorf("receipt: the time that it was recorded at: %w", err)
-	}
-	for range f.batch.Len() - len(f.deferred) - 2 {
+	for range f.batch.Len() - len(f.deferred) - len(f.receipts) - 1 {
 		if _, err := results.Exec(); err != nil {
 			return failedAt("events", err)
 		}
@@ -153,6 +170,21 @@ func (f *flush) read(results pgx.BatchResults) error {
 		return failedAt("COMMIT", err)
 	}
 	f.commitTag = tag.String()
+	return nil
+}
+
+func (f *flush) readReceipt(results pgx.BatchResults, key receipt.Key) error {
+	var text, synchronousCommit string
+	if err := results.QueryRow().Scan(&text, &synchronousCommit); err != nil {
+		return failedAt(fmt.Sprintf("receipt of %s", key), err)
+	}
+	recordedAt, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return fmt.Errorf("receipt of %s: the time that it was recorded at: %w", key, err)
+	}
+	if key == f.given {
+		f.recordedAt = recordedAt
+	}
 	return nil
 }
 

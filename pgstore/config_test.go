@@ -1,6 +1,7 @@
 package pgstore_test
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -82,7 +83,14 @@ func TestBeginNamesEveryWrongField(t *testing.T) {
 			t.Errorf("error does not name %s:\n%v", field, err)
 		}
 	}
-	if _, err := f.store.History(t.Context(), receipt.Key{}); err == nil {
-		t.Error("History took a key without parts")
+	claim := receipt.Claim{Revision: math.MaxInt32 + 1, LockTimeout: math.MaxInt64, Beside: make([]receipt.Key, 1)}
+	_, err = f.store.Begin(t.Context(), claim)
+	if err == nil {
+		t.Fatal("Begin took what PostgreSQL does not")
+	}
+	for _, wrong := range []string{"revision must be at most", "lock timeout must be at most", "beside 1 of 1"} {
+		if !strings.Contains(err.Error(), wrong) {
+			t.Errorf("error does not name %q:\n%v", wrong, err)
+		}
 	}
 }

@@ -14,7 +14,7 @@
 //
 //   - The primary key of the table of receipts is the guard: no key has two
 //     receipts of one revision, whatever the locks do (I1).
-//   - The effects, the receipt and the events are in one transaction. It
+//   - The effects, the receipts and the events are in one transaction. It
 //     commits only as the one that Begin opened (I2).
 //   - Commit says "not committed" only where that is certain, and "outcome
 //     unknown" everywhere else (I5). Begin on the same key then tells, on a
@@ -26,17 +26,27 @@
 //
 // Two network flushes, beside what the callback sends. Begin opens the
 // transaction at READ COMMITTED or SERIALIZABLE, sets its timeouts, waits for
-// the advisory lock of the key and reads the key's receipts. Commit runs the
-// deferred statements, writes the receipt, takes the advisory locks of the
-// ordering keys in a fixed order, writes the events and commits. Each is one
-// write to a warm connection in pgx's modes cache_statement, cache_describe
-// and exec. Whatever fails in a flush makes pgx forget the statements in it,
-// so the next two flushes cost a write more each.
+// the advisory lock of the key, looks at the clock and reads the key's receipts
+// and the first ones of the keys beside. Commit runs the deferred statements,
+// writes the receipts in the order of their keys, takes the advisory locks of
+// the ordering keys in a fixed order, writes the events and commits. Each is
+// one write to a warm connection in pgx's modes cache_statement,
+// cache_describe and exec; a connection warms up once for each number of keys
+// beside. Whatever fails in a flush makes pgx forget the statements in it, so
+// the next two flushes cost a write more each.
 //
 // At READ COMMITTED a duplicate waits for the key and then sees its receipt.
 // At SERIALIZABLE the snapshot is older than the wait: a duplicate may run its
 // callback and then fail on the primary key or with a serialisation failure,
 // both of which [Store.Retryable] knows.
+//
+// Keys beside have no lock. A transaction that writes a receipt which another
+// has written and not committed yet waits for its end, for the lock timeout at
+// most, and then fails on the primary key. At READ COMMITTED Beside is as of a
+// moment after the wait for the claim's key. At SERIALIZABLE it is as of the
+// snapshot; a transaction that waited for the claim's key, decided without a
+// receipt beside that was committed meanwhile, and writes the claimed receipt
+// fails with a serialisation failure.
 //
 // Connections must be in UTF-8 (client_encoding), as the texts of Go are.
 //
@@ -83,6 +93,13 @@
 // idle_in_transaction_session_timeout the silence between two statements, and
 // from PostgreSQL 14 on client_connection_check_interval the time for which a
 // running statement outlives its client.
+//
+// # Fences
+//
+// A [Fence] keeps apart the bets on a market and its suspension. Unlike row
+// locks it queues: no bet that comes after the suspension is granted before it.
+// At READ COMMITTED it suffices. At SERIALIZABLE a bet must also read the
+// market's row FOR SHARE, or it may go on under the state from before its wait.
 //
 // # Tables
 //

@@ -1,6 +1,8 @@
 package pgstore
 
 import (
+	"slices"
+
 	"github.com/settleonce/settleonce/outbox/event"
 	"github.com/settleonce/settleonce/receipt"
 )
@@ -8,6 +10,22 @@ import (
 // WithoutOrderingLocks returns the store without what keeps I8.
 func WithoutOrderingLocks(s *Store) *Store {
 	return &Store{config: s.config, sql: s.sql, withoutOrderingLocks: true}
+}
+
+// Lookups returns the statements that look receipts up, each with the
+// arguments that are for key alone, over and over.
+func Lookups(s *Store, key receipt.Key) map[string][]any {
+	lookups := map[string][]any{}
+	for beside := range receipt.MaxBeside + 1 {
+		claim := receipt.Claim{Key: key, Beside: slices.Repeat([]receipt.Key{key}, beside)}
+		read, arguments := s.sql.readOf(&claim)
+		lookups[read] = arguments
+	}
+	for count := 1; count <= receipt.MaxBeside+2; count++ {
+		history, arguments := s.sql.historyOf(slices.Repeat([]receipt.Key{key}, count))
+		lookups[history] = arguments
+	}
+	return lookups
 }
 
 // KeyLock and OrderingLocks show the numbers that processes must agree on.

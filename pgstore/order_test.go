@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/settleonce/settleonce/outbox/event"
 	"github.com/settleonce/settleonce/pgstore"
 	"github.com/settleonce/settleonce/receipt"
 )
@@ -63,6 +64,47 @@ func TestCommitOrderPerOrderingKey(t *testing.T) {
 			}
 			if diff := cmp.Diff([]string{"first", "second"}, positions); diff != "" {
 				t.Errorf("the test shows nothing: positions do not contradict the commits (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestLoneEventTakesItsPositionUnderTheLock has an event wait for its ordering
+// key before the rival that holds it takes its own position.
+func TestLoneEventTakesItsPositionUnderTheLock(t *testing.T) {
+	t.Parallel()
+	for _, isolation := range []receipt.Isolation{receipt.ReadCommitted, receipt.Serializable} {
+		t.Run(isolation.String(), func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			rival, err := f.pool.Begin(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = rival.Rollback(context.Background()) })
+			line := eventOf(keyNamed("waits"), "common line")
+			lock := pgstore.OrderingLocks(pgstore.DefaultSchema, []event.Event{line})[0]
+			if _, err := rival.Exec(t.Context(), "SELECT pg_advisory_xact_lock($1)", lock); err != nil {
+				t.Fatal(err)
+			}
+			waits := f.commitEvent(t, f.store, isolation, "waits")
+			awaitAdvisoryWaits(t, f.pool, 1)
+			_, err = rival.Exec(t.Context(), `INSERT INTO settleonce.events (lane, ordering_key, source, event_id,
+				tenant, scope, operation, id, attempt, recorded_at, envelope)
+				VALUES (0, $1, '/test', 'rival', 'tenant', 'match', 'settle', 'rival', 'a', now(), '{}')`, line.Ordering())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := rival.Commit(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			expectCommitted(t, waits)
+			events, err := f.column(t.Context(), "SELECT event_id FROM settleonce.events ORDER BY position")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff([]string{"rival", "waits"}, events); diff != "" {
+				t.Errorf("order of positions (-order of commits +got):\n%s", diff)
 			}
 		})
 	}

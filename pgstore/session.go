@@ -3,6 +3,7 @@ package pgstore
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -29,7 +30,10 @@ type session struct {
 	// synchronousCommit is the setting that the first flush found.
 	synchronousCommit string
 	claimed, newest   *receipt.Receipt
+	beside            []receipt.Receipt
+	beganAt           time.Time
 
+	added []receipt.Receipt
 	ended bool
 }
 
@@ -40,6 +44,19 @@ func (s *session) Tx() pgx.Tx { return s.handle }
 
 // Prior returns what the first flush read.
 func (s *session) Prior() (claimed, newest *receipt.Receipt) { return s.claimed, s.newest }
+
+// Beside returns what the first flush read.
+func (s *session) Beside() []receipt.Receipt { return s.beside }
+
+// BeganAt returns the server's clock, in microseconds.
+func (s *session) BeganAt() time.Time { return s.beganAt }
+
+// Add keeps a copy of the receipts until Commit.
+func (s *session) Add(receipts ...receipt.Receipt) {
+	for i := range receipts {
+		s.added = append(s.added, receipts[i].Clone())
+	}
+}
 
 // Rollback ends the transaction. It runs on a context of its own, so that a
 // caller who was cancelled still frees the key.

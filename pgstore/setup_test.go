@@ -75,6 +75,21 @@ func claimOn(id string) receipt.Claim {
 	return receipt.Claim{Key: keyNamed(id), Attempt: receipt.NewID()}
 }
 
+// claimBeside is claimOn with that many keys beside.
+func claimBeside(id string, count int) receipt.Claim {
+	claim := claimOn(id)
+	for i := range count {
+		claim.Beside = append(claim.Beside, keyNamed(fmt.Sprintf("%s, beside %d", id, i)))
+	}
+	return claim
+}
+
+// rerunOf is the same claim for a fresh attempt.
+func rerunOf(claim receipt.Claim) receipt.Claim {
+	claim.Attempt = receipt.NewID()
+	return claim
+}
+
 func digestOf(text string) fingerprint.Digest {
 	sum := sha256.Sum256([]byte(text))
 	digest, err := fingerprint.Parse("test/1:" + hex.EncodeToString(sum[:]))
@@ -90,6 +105,15 @@ func receiptFor(claim receipt.Claim) receipt.Receipt {
 		Key: claim.Key, Revision: claim.Revision, Requested: "settled", Outcome: "settled",
 		Fingerprint: digestOf(claim.Key.ID), Value: []byte(`{"winner": 1}`), Attempt: claim.Attempt,
 	}
+}
+
+// receiptsBeside are receipts for all keys beside the claim's, in their order.
+func receiptsBeside(claim receipt.Claim) []receipt.Receipt {
+	var beside []receipt.Receipt
+	for _, key := range claim.Beside {
+		beside = append(beside, receiptFor(receipt.Claim{Key: key, Attempt: claim.Attempt}))
+	}
+	return beside
 }
 
 // eventOf is an event about a key, in the line of orderingKey.

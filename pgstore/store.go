@@ -38,20 +38,31 @@ func New(cfg Config) (*Store, error) {
 	return &Store{config: cfg, sql: newStatements(cfg.Schema)}, nil
 }
 
-// History returns the committed receipts of key in the order of their
-// revisions. It takes no lock: an empty answer proves nothing about a
-// transaction that is still open.
-func (s *Store) History(ctx context.Context, key receipt.Key) ([]receipt.Receipt, error) {
-	if err := key.Validate(); err != nil {
-		return nil, fmt.Errorf("pgstore: %w", err)
+// History returns the committed receipts of the keys, as of one moment, in the
+// order of the keys and for each in the order of its revisions. It takes no
+// lock: that a receipt is missing proves nothing about a transaction that is
+// still open.
+func (s *Store) History(ctx context.Context, keys ...receipt.Key) ([]receipt.Receipt, error) {
+	if len(keys) == 0 {
+		return nil, nil
 	}
-	rows, err := s.config.Pool.Query(ctx, s.sql.history, key.Tenant, key.Scope, key.Operation, key.ID)
+	var broken []error
+	for _, key := range keys {
+		if err := key.Validate(); err != nil {
+			broken = append(broken, fmt.Errorf("pgstore: %w", err))
+		}
+	}
+	if err := errors.Join(broken...); err != nil {
+		return nil, err
+	}
+	sql, arguments := s.sql.historyOf(keys)
+	rows, err := s.config.Pool.Query(ctx, sql, arguments...)
 	if err != nil {
-		return nil, fmt.Errorf("pgstore: reading the history of %s: %w", key, err)
+		return nil, fmt.Errorf("pgstore: reading the history of %s: %w", keys, err)
 	}
 	history, err := pgx.CollectRows(rows, scanReceipt)
 	if err != nil {
-		return nil, fmt.Errorf("pgstore: reading the history of %s: %w", key, err)
+		return nil, fmt.Errorf("pgstore: reading the history of %s: %w", keys, err)
 	}
 	return history, nil
 }

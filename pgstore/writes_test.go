@@ -2,12 +2,14 @@ package pgstore_test
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"net"
 	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -43,16 +45,18 @@ func countWrites(writes *atomic.Int64, mode pgx.QueryExecMode) func(*pgxpool.Con
 // flushes is how many writes Begin and Commit took.
 type flushes struct{ Begin, Commit int64 }
 
-// settleCounted settles a key with an event and a deferred statement.
-func settleCounted(t *testing.T, f *fixture, writes *atomic.Int64, id string) flushes {
+// settleCounted settles a key with an event, a deferred statement and receipts
+// of that many keys beside.
+func settleCounted(t *testing.T, f *fixture, writes *atomic.Int64, id string, beside int) flushes {
 	t.Helper()
-	claim := claimOn(id)
+	claim := claimBeside(id, beside)
 	start := writes.Load()
 	session := f.begin(t, claim)
 	begun := writes.Load()
 	if err := pgstore.Defer(session.Tx(), 1, "INSERT INTO marks VALUES ($1)", id); err != nil {
 		t.Fatal(err)
 	}
+	session.Add(receiptsBeside(claim)...)
 	if _, err := session.Commit(t.Context(), receiptFor(claim), eventOf(claim.Key, "")); err != nil {
 		t.Fatal(err)
 	}
@@ -67,9 +71,13 @@ func TestSessionIsTwoFlushes(t *testing.T) {
 			t.Parallel()
 			var writes atomic.Int64
 			f := newFixture(t, countWrites(&writes, mode))
-			settleCounted(t, f, &writes, "warms the connection")
-			if diff := cmp.Diff(flushes{1, 1}, settleCounted(t, f, &writes, "warm")); diff != "" {
-				t.Errorf("writes (-want +got):\n%s", diff)
+			for _, beside := range []int{0, 1, receipt.MaxBeside} {
+				// Each number of keys has a text of its own to prepare.
+				settleCounted(t, f, &writes, fmt.Sprintf("warms the connection, %d beside", beside), beside)
+				got := settleCounted(t, f, &writes, fmt.Sprintf("warm, %d beside", beside), beside)
+				if diff := cmp.Diff(flushes{1, 1}, got); diff != "" {
+					t.Errorf("writes with %d keys beside (-want +got):\n%s", beside, diff)
+				}
 			}
 		})
 	}
@@ -79,7 +87,7 @@ func TestFailedFlushCostsTheNextOnesTheirStatements(t *testing.T) {
 	t.Parallel()
 	var writes atomic.Int64
 	f := newFixture(t, countWrites(&writes, pgx.QueryExecModeCacheStatement))
-	settleCounted(t, f, &writes, "warms the connection")
+	settleCounted(t, f, &writes, "warms the connection", 0)
 
 	claim := claimOn("fails")
 	session := f.begin(t, claim)
@@ -91,10 +99,10 @@ func TestFailedFlushCostsTheNextOnesTheirStatements(t *testing.T) {
 	}
 	// pgx forgets the statements of a failed batch: the next flush throws
 	// them out on the server, and whoever needs one prepares it again.
-	if diff := cmp.Diff(flushes{2, 2}, settleCounted(t, f, &writes, "after")); diff != "" {
+	if diff := cmp.Diff(flushes{2, 2}, settleCounted(t, f, &writes, "after", 0)); diff != "" {
 		t.Errorf("writes after a failed flush (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(flushes{1, 1}, settleCounted(t, f, &writes, "warm again")); diff != "" {
+	if diff := cmp.Diff(flushes{1, 1}, settleCounted(t, f, &writes, "warm again", 0)); diff != "" {
 		t.Errorf("writes once warm again (-want +got):\n%s", diff)
 	}
 }
@@ -109,7 +117,7 @@ func TestEveryExecModeSettles(t *testing.T) {
 		t.Run(mode.String(), func(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t, func(cfg *pgxpool.Config) { cfg.ConnConfig.DefaultQueryExecMode = mode })
-			claim := claimOn("m1")
+			claim := claimBeside("m1", 2)
 			session := f.begin(t, claim)
 			if err := mark(t.Context(), session.Tx(), "effect"); err != nil {
 				t.Fatal(err)
@@ -117,13 +125,27 @@ func TestEveryExecModeSettles(t *testing.T) {
 			if err := pgstore.Defer(session.Tx(), 1, "INSERT INTO marks VALUES ($1)", "deferred"); err != nil {
 				t.Fatal(err)
 			}
+			session.Add(receiptsBeside(claim)...)
 			stored, err := session.Commit(t.Context(), receiptFor(claim), eventOf(claim.Key, ""))
 			if err != nil {
 				t.Fatal(err)
 			}
-			claimed, _ := f.begin(t, claimOn("m1")).Prior()
+			later := f.begin(t, rerunOf(claim))
+			claimed, _ := later.Prior()
 			if diff := cmp.Diff(&stored, claimed); diff != "" {
 				t.Errorf("receipt read back (-want +got):\n%s", diff)
+			}
+			beside := receiptsBeside(claim)
+			ignoreTime := cmpopts.IgnoreFields(receipt.Receipt{}, "RecordedAt")
+			if diff := cmp.Diff(beside, later.Beside(), ignoreTime); diff != "" {
+				t.Errorf("receipts beside read back (-want +got):\n%s", diff)
+			}
+			history, err := f.store.History(t.Context(), append(claim.Beside, claim.Key)...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(append(beside, stored), history, ignoreTime); diff != "" {
+				t.Errorf("histories (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff([]string{"deferred", "effect"}, f.marks(t)); diff != "" {
 				t.Errorf("effects (-want +got):\n%s", diff)
@@ -148,6 +170,11 @@ func TestOutputSettingsDoNotReachTheStore(t *testing.T) {
 			session := f.begin(t, claim)
 			if _, err := session.Tx().Exec(t.Context(), "SET LOCAL datestyle = 'German'"); err != nil {
 				t.Fatal(err)
+			}
+			var inTransaction bool
+			err := session.Tx().QueryRow(t.Context(), "SELECT $1 BETWEEN now() AND clock_timestamp()", session.BeganAt()).Scan(&inTransaction)
+			if err != nil || !inTransaction {
+				t.Errorf("began at %v: not in the transaction by the server's clock, %v", session.BeganAt(), err)
 			}
 			written := receiptFor(claim)
 			written.Value, written.Canonical = []byte("\x00\\ \xff"), []byte{}

@@ -19,8 +19,8 @@ type mappedStore[Tx, Repo any] struct {
 
 var _ Store[int] = mappedStore[string, int]{}
 
-func (s mappedStore[Tx, Repo]) History(ctx context.Context, key Key) ([]Receipt, error) {
-	return s.store.History(ctx, key)
+func (s mappedStore[Tx, Repo]) History(ctx context.Context, keys ...Key) ([]Receipt, error) {
+	return s.store.History(ctx, keys...)
 }
 
 func (s mappedStore[Tx, Repo]) Retryable(err error) bool { return s.store.Retryable(err) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -26,9 +27,13 @@ var (
 
 func (s *recorder) note(call string) { s.calls = append(s.calls, call) }
 
-func (s *recorder) History(_ context.Context, key receipt.Key) ([]receipt.Receipt, error) {
-	s.note("history " + key.ID)
-	return []receipt.Receipt{{Key: key}}, s.err
+func (s *recorder) History(_ context.Context, keys ...receipt.Key) ([]receipt.Receipt, error) {
+	var history []receipt.Receipt
+	for _, key := range keys {
+		s.note("history " + key.ID)
+		history = append(history, receipt.Receipt{Key: key})
+	}
+	return history, s.err
 }
 
 func (s *recorder) Retryable(err error) bool { return errors.Is(err, errStore) }
@@ -46,6 +51,12 @@ func (s *recorder) Tx() int { return 7 }
 func (s *recorder) Prior() (claimed, newest *receipt.Receipt) {
 	return &receipt.Receipt{Revision: 1}, &receipt.Receipt{Revision: 2}
 }
+
+func (s *recorder) Beside() []receipt.Receipt { return []receipt.Receipt{{Revision: 3}} }
+
+func (s *recorder) BeganAt() time.Time { return time.Unix(4, 0) }
+
+func (s *recorder) Add(receipts ...receipt.Receipt) { s.note("add " + receipts[0].Attempt) }
 
 func (s *recorder) Commit(_ context.Context, r receipt.Receipt, events ...event.Event) (receipt.Receipt, error) {
 	s.note("commit " + r.Attempt + " with " + events[0].ID)
@@ -73,8 +84,8 @@ func TestMap(t *testing.T) {
 		return &repository{tx}
 	})
 	ctx := t.Context()
-	history, err := mapped.History(ctx, receipt.Key{ID: "k"})
-	if err != nil || len(history) != 1 || history[0].Key.ID != "k" {
+	history, err := mapped.History(ctx, receipt.Key{ID: "k"}, receipt.Key{ID: "l"})
+	if err != nil || len(history) != 2 || history[0].Key.ID != "k" || history[1].Key.ID != "l" {
 		t.Errorf("history %v, error %v", history, err)
 	}
 	if !mapped.Retryable(errStore) || mapped.Retryable(errors.New("other")) {
@@ -91,6 +102,13 @@ func TestMap(t *testing.T) {
 	if claimed, newest := session.Prior(); claimed.Revision != 1 || newest.Revision != 2 {
 		t.Errorf("prior receipts %v and %v are not the store's", claimed, newest)
 	}
+	if beside := session.Beside(); len(beside) != 1 || beside[0].Revision != 3 {
+		t.Errorf("receipts beside %v are not the store's", beside)
+	}
+	if began := session.BeganAt(); !began.Equal(time.Unix(4, 0)) {
+		t.Errorf("began at %v, which is not the store's clock", began)
+	}
+	session.Add(receipt.Receipt{Attempt: "b"})
 	committed, err := session.Commit(ctx, receipt.Receipt{Attempt: "a"}, event.Event{ID: "e"})
 	if err != nil || committed.Revision != 9 {
 		t.Errorf("committed %v, error %v, want the store's receipt", committed, err)
@@ -98,7 +116,7 @@ func TestMap(t *testing.T) {
 	if err := session.Rollback(ctx); err != nil {
 		t.Error(err)
 	}
-	if diff := cmp.Diff([]string{"history k", "begin k", "commit a with e", "rollback"}, store.calls); diff != "" {
+	if diff := cmp.Diff([]string{"history k", "history l", "begin k", "add b", "commit a with e", "rollback"}, store.calls); diff != "" {
 		t.Errorf("calls of the store (-want +got):\n%s", diff)
 	}
 }

@@ -7,9 +7,8 @@ import (
 	"github.com/settleonce/settleonce/outbox/event"
 )
 
-// Isolation is a transaction's isolation level. REPEATABLE READ is not
-// offered: under it a locked but unchanged row hides what another transaction
-// hung on it.
+// Isolation is a transaction's isolation level: [ReadCommitted] or
+// [Serializable].
 type Isolation int
 
 const (
@@ -19,6 +18,10 @@ const (
 	// Serializable makes a duplicate show as a serialisation failure or a
 	// unique violation, which the runner turns into a replay.
 	Serializable
+	// RepeatableRead has a name so that it can be refused by it. Nothing runs
+	// at it: a locked but unchanged row hides what another transaction hung on
+	// it, and two bets of 70 are both taken from a wallet of 100.
+	RepeatableRead
 )
 
 // String returns the level's name in SQL.
@@ -28,6 +31,8 @@ func (i Isolation) String() string {
 		return "READ COMMITTED"
 	case Serializable:
 		return "SERIALIZABLE"
+	case RepeatableRead:
+		return "REPEATABLE READ"
 	default:
 		return "unknown isolation level"
 	}
@@ -46,17 +51,27 @@ type Claim struct {
 	// LockTimeout bounds the wait for the key, and for every lock that the
 	// callback takes. Zero leaves it to the store.
 	LockTimeout time.Duration
+	// Beside names at most [MaxBeside] further keys of the same tenant, all
+	// distinct, whose first receipts Begin reads after it has waited for Key,
+	// and which Commit may write together with Key's or in its place. They
+	// are not locked: of two transactions that write one of them the later
+	// fails as a duplicate.
+	Beside []Key
 }
+
+// MaxBeside is the greatest number of keys beside a claim's own.
+const MaxBeside = 8
 
 // Store is where receipts live. Tx is the transaction that it hands to
 // callbacks.
 //
 // Safe for concurrent use.
 type Store[Tx any] interface {
-	// History returns the committed receipts of key in the order of their
-	// revisions. It takes no lock: an empty answer proves nothing about a
+	// History returns the committed receipts of the keys, as of one moment, in
+	// the order of the keys and for each in the order of its revisions. It
+	// takes no lock: that a receipt is missing proves nothing about a
 	// transaction that is still open.
-	History(ctx context.Context, key Key) ([]Receipt, error)
+	History(ctx context.Context, keys ...Key) ([]Receipt, error)
 
 	// Begin opens a transaction that is serialised on the claim's key until
 	// it ends, and reads the receipts that the key has. It waits for another
@@ -92,15 +107,29 @@ type Session[Tx any] interface {
 	// one, nil where there is none.
 	Prior() (claimed, newest *Receipt)
 
-	// Commit writes the receipt and the events and commits them together
-	// with what was done through Tx. It runs what the callback deferred,
-	// then writes the receipt, then locks the events' ordering keys in a
-	// fixed order, then writes the events, then commits (I8).
+	// Beside returns the first receipts of the claim's keys beside, those
+	// that have one, in the claim's order.
+	Beside() []Receipt
+
+	// BeganAt returns the store's clock as it was once the key was held, in
+	// UTC. The callback's later waits are not in it.
+	BeganAt() time.Time
+
+	// Add has copies of receipts of keys beside travel with Commit. What is
+	// wrong with one fails the Commit.
+	Add(receipts ...Receipt)
+
+	// Commit writes the receipt, which is the claimed one or the first of a
+	// key beside, the receipts that were added, and the events, and commits
+	// them together with what was done through Tx. It runs what the callback
+	// deferred, then writes the receipts, then locks the events' ordering
+	// keys in a fixed order, then writes the events, then commits (I8).
 	//
-	// It commits nothing where the receipt or an event breaks a rule, where
-	// the receipt's key, revision or attempt is not the claim's, where the
-	// key has a receipt of that revision, where ctx has ended before the
-	// call, and where the session has ended. RecordedAt is set by the store.
+	// It commits nothing where a receipt or an event breaks a rule, where a
+	// receipt's key and revision are none that were claimed or stand twice,
+	// where its attempt is not the claim's, where its key has a receipt of
+	// that revision, where ctx has ended before the call, and where the
+	// session has ended. RecordedAt is set by the store.
 	//
 	// Nil means committed, and the receipt is returned as it was stored. An
 	// error for which errors.Is(err, [ErrOutcomeUnknown]) is true means that

@@ -2,8 +2,8 @@ package receipttest
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/settleonce/settleonce/receipt"
 )
@@ -12,11 +12,13 @@ import (
 //
 // At [receipt.ReadCommitted] what the transaction sees, and Prior, is as of
 // the end of the wait for the key. At [receipt.Serializable] it is as of its
-// beginning, so that a duplicate shows only at Commit, as [ErrDuplicate].
+// beginning, so that a duplicate shows only at Commit, as [ErrDuplicate], and a
+// receipt beside that committed since as [ErrSerialization].
 func (f *Fake[Tx]) Begin(ctx context.Context, claim receipt.Claim) (receipt.Session[Tx], error) {
-	if err := checkClaim(&claim); err != nil {
-		return nil, err
+	if err := claim.Validate(); err != nil {
+		return nil, fmt.Errorf("receipttest: begin: %w", err)
 	}
+	claim.Beside = slices.Clone(claim.Beside)
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("receipttest: begin: %w", err)
 	}
@@ -29,29 +31,6 @@ func (f *Fake[Tx]) Begin(ctx context.Context, claim receipt.Claim) (receipt.Sess
 		return nil, err
 	}
 	return f.admit(&claim, arrived), nil
-}
-
-func checkClaim(claim *receipt.Claim) error {
-	var broken []error
-	if err := claim.Key.Validate(); err != nil {
-		broken = append(broken, err)
-	}
-	if claim.Revision < 0 {
-		broken = append(broken, errors.New("claim revision must not be negative"))
-	}
-	if claim.Attempt == "" {
-		broken = append(broken, errors.New("claim attempt must be set"))
-	}
-	if claim.Isolation != receipt.ReadCommitted && claim.Isolation != receipt.Serializable {
-		broken = append(broken, fmt.Errorf("claim isolation must be a declared level, is %d", claim.Isolation))
-	}
-	if claim.LockTimeout < 0 {
-		broken = append(broken, fmt.Errorf("claim lock timeout must not be negative, is %v", claim.LockTimeout))
-	}
-	if len(broken) > 0 {
-		return fmt.Errorf("receipttest: begin: %w", errors.Join(broken...))
-	}
-	return nil
 }
 
 // arrival is a Begin on its way to the key.
@@ -155,15 +134,17 @@ func (f *Fake[Tx]) abandonArrival(arrived arrival[Tx]) {
 
 // admit returns the session of a Begin that has the key.
 func (f *Fake[Tx]) admit(claim *receipt.Claim, arrived arrival[Tx]) *session[Tx] {
-	if arrived.early != nil {
-		return arrived.early
-	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.open(claim)
+	admitted := arrived.early
+	if admitted == nil {
+		admitted = f.open(claim)
+	}
+	admitted.beganAt = f.now()
+	return admitted
 }
 
-// open begins a transaction and reads the receipts of its key as they are now.
+// open begins a transaction and reads the receipts of its keys as they are now.
 // The caller holds mu.
 func (f *Fake[Tx]) open(claim *receipt.Claim) *session[Tx] {
 	opened := &session[Tx]{fake: f, claim: *claim, tx: f.config.World.Begin()}
@@ -174,5 +155,18 @@ func (f *Fake[Tx]) open(claim *receipt.Claim) *session[Tx] {
 		}
 		opened.newest = &found
 	}
+	opened.beside = cloneReceipts(f.firstOf(claim.Beside))
 	return opened
+}
+
+// firstOf returns the first receipts of the keys, those that have one. The
+// caller holds mu.
+func (f *Fake[Tx]) firstOf(keys []receipt.Key) []receipt.Receipt {
+	var first []receipt.Receipt
+	for _, key := range keys {
+		if found := f.byKey[key]; len(found) > 0 && found[0].Revision == 0 {
+			first = append(first, found[0])
+		}
+	}
+	return first
 }

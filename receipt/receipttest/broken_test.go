@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -26,7 +27,7 @@ type (
 type brokenStore struct {
 	store
 	begin     func(context.Context, receipt.Claim) (session, error)
-	history   func(context.Context, receipt.Key) ([]receipt.Receipt, error)
+	history   func(context.Context, ...receipt.Key) ([]receipt.Receipt, error)
 	retryable func(error) bool
 	session   func(receipt.Claim, session) session
 }
@@ -43,11 +44,11 @@ func (b *brokenStore) Begin(ctx context.Context, claim receipt.Claim) (session, 
 	return b.session(claim, opened), nil
 }
 
-func (b *brokenStore) History(ctx context.Context, key receipt.Key) ([]receipt.Receipt, error) {
+func (b *brokenStore) History(ctx context.Context, keys ...receipt.Key) ([]receipt.Receipt, error) {
 	if b.history != nil {
-		return b.history(ctx, key)
+		return b.history(ctx, keys...)
 	}
-	return b.store.History(ctx, key)
+	return b.store.History(ctx, keys...)
 }
 
 func (b *brokenStore) Retryable(err error) bool {
@@ -62,6 +63,9 @@ type brokenSession struct {
 	session
 	tx       func() memoryTx
 	prior    func() (claimed, newest *receipt.Receipt)
+	beside   func() []receipt.Receipt
+	beganAt  func() time.Time
+	add      func([]receipt.Receipt)
 	commit   func(context.Context, receipt.Receipt, []event.Event) (receipt.Receipt, error)
 	rollback func(context.Context) error
 }
@@ -78,6 +82,28 @@ func (b *brokenSession) Prior() (claimed, newest *receipt.Receipt) {
 		return b.prior()
 	}
 	return b.session.Prior()
+}
+
+func (b *brokenSession) Beside() []receipt.Receipt {
+	if b.beside != nil {
+		return b.beside()
+	}
+	return b.session.Beside()
+}
+
+func (b *brokenSession) BeganAt() time.Time {
+	if b.beganAt != nil {
+		return b.beganAt()
+	}
+	return b.session.BeganAt()
+}
+
+func (b *brokenSession) Add(receipts ...receipt.Receipt) {
+	if b.add != nil {
+		b.add(receipts)
+		return
+	}
+	b.session.Add(receipts...)
 }
 
 func (b *brokenSession) Commit(ctx context.Context, r receipt.Receipt, events ...event.Event) (receipt.Receipt, error) {
@@ -191,8 +217,8 @@ func breakCommit(
 // changed, whichever way it is read.
 func breakReceipts(change func(*receipt.Receipt)) func(testing.TB) subject {
 	return breakStore(func(b *brokenStore) {
-		b.history = func(ctx context.Context, key receipt.Key) ([]receipt.Receipt, error) {
-			found, err := b.store.History(ctx, key)
+		b.history = func(ctx context.Context, keys ...receipt.Key) ([]receipt.Receipt, error) {
+			found, err := b.store.History(ctx, keys...)
 			for i := range found {
 				change(&found[i])
 			}
@@ -201,6 +227,13 @@ func breakReceipts(change func(*receipt.Receipt)) func(testing.TB) subject {
 		b.session = func(_ receipt.Claim, opened session) session {
 			broken := &brokenSession{session: opened}
 			broken.prior = func() (claimed, newest *receipt.Receipt) { return changeEach(opened, change) }
+			broken.beside = func() []receipt.Receipt {
+				beside := opened.Beside()
+				for i := range beside {
+					change(&beside[i])
+				}
+				return beside
+			}
 			return broken
 		}
 	})
@@ -225,20 +258,65 @@ func breakPrior(mix func(claimed, newest *receipt.Receipt) (a, b *receipt.Receip
 	})
 }
 
+// breakHistory returns an opener of stores that read histories in another way.
+func breakHistory(
+	read func(ctx context.Context, good store, keys []receipt.Key) ([]receipt.Receipt, error),
+) func(testing.TB) subject {
+	return breakStore(func(b *brokenStore) {
+		b.history = func(ctx context.Context, keys ...receipt.Key) ([]receipt.Receipt, error) {
+			return read(ctx, b.store, keys)
+		}
+	})
+}
+
+// breakBeganAt returns an opener of stores whose clock is changed.
+func breakBeganAt(change func(time.Time) time.Time) func(testing.TB) subject {
+	return breakSession(func(_ receipt.Claim, b *brokenSession) {
+		b.beganAt = func() time.Time { return change(b.session.BeganAt()) }
+	})
+}
+
+// breakBeside returns an opener of stores that give back other receipts beside.
+func breakBeside(change func(receipt.Claim, []receipt.Receipt) []receipt.Receipt) func(testing.TB) subject {
+	return breakSession(func(claim receipt.Claim, b *brokenSession) {
+		b.beside = func() []receipt.Receipt { return change(claim, b.session.Beside()) }
+	})
+}
+
+// breakAdded returns an opener of stores that commit other receipts than those
+// that were given and added.
+func breakAdded(
+	change func(claim receipt.Claim, given *receipt.Receipt, added []receipt.Receipt) []receipt.Receipt,
+) func(testing.TB) subject {
+	return breakSession(func(claim receipt.Claim, b *brokenSession) {
+		var added []receipt.Receipt
+		b.add = func(receipts []receipt.Receipt) {
+			for _, r := range receipts {
+				added = append(added, r.Clone())
+			}
+		}
+		b.commit = func(ctx context.Context, r receipt.Receipt, events []event.Event) (receipt.Receipt, error) {
+			b.session.Add(change(claim, &r, added)...)
+			return b.session.Commit(ctx, r, events...)
+		}
+	})
+}
+
 // openWithCache returns a store that gives every caller the same slices.
 func openWithCache(tb testing.TB) subject {
 	tb.Helper()
 	var mu sync.Mutex
-	cache := make(map[receipt.Key][]receipt.Receipt)
+	cache := make(map[string][]receipt.Receipt)
 	return breakStore(func(b *brokenStore) {
-		b.history = func(ctx context.Context, key receipt.Key) ([]receipt.Receipt, error) {
+		b.history = func(ctx context.Context, keys ...receipt.Key) ([]receipt.Receipt, error) {
 			mu.Lock()
 			defer mu.Unlock()
-			if found := cache[key]; len(found) > 0 {
+			asked := fmt.Sprint(keys)
+			if found := cache[asked]; len(found) > 0 {
 				return found, nil
 			}
-			found, err := b.store.History(ctx, key)
-			cache[key] = found
+			found, err := b.store.History(ctx, keys...)
+			cache[asked] = found
 			return found, err
 		}
 	})(tb)
@@ -263,32 +341,62 @@ func breakKeys(name func(receipt.Key) string) func(testing.TB) subject {
 		return receipt.Key{Tenant: "t", Scope: "s", Operation: "o", ID: hex.EncodeToString(sum[:])}
 	}
 	return breakStore(func(b *brokenStore) {
-		b.history = func(ctx context.Context, key receipt.Key) ([]receipt.Receipt, error) {
-			found, err := b.store.History(ctx, rename(key))
-			for i := range found {
-				found[i].Key = key
+		b.history = func(ctx context.Context, keys ...receipt.Key) ([]receipt.Receipt, error) {
+			var history []receipt.Receipt
+			for _, key := range keys {
+				found, err := b.store.History(ctx, rename(key))
+				if err != nil {
+					return nil, err
+				}
+				for i := range found {
+					found[i].Key = key
+				}
+				history = append(history, found...)
 			}
-			return found, err
+			return history, nil
 		}
 		b.begin = func(ctx context.Context, claim receipt.Claim) (session, error) {
-			claim.Key = rename(claim.Key)
-			return b.store.Begin(ctx, claim)
-		}
-		b.session = func(claim receipt.Claim, opened session) session {
-			return renamedSession(claim.Key, rename(claim.Key), opened)
+			renamed := claim
+			renamed.Key, renamed.Beside = rename(claim.Key), nil
+			for _, key := range claim.Beside {
+				renamed.Beside = append(renamed.Beside, rename(key))
+			}
+			opened, err := b.store.Begin(ctx, renamed)
+			if err != nil {
+				return nil, err
+			}
+			return renamedSession(claim, rename, opened), nil
 		}
 	})
 }
 
-func renamedSession(key, renamed receipt.Key, opened session) session {
+// renamedSession knows the claim's keys by the names that rename gives them.
+func renamedSession(claim receipt.Claim, rename func(receipt.Key) receipt.Key, opened session) session {
+	names := map[receipt.Key]receipt.Key{rename(claim.Key): claim.Key}
+	for _, key := range claim.Beside {
+		names[rename(key)] = key
+	}
 	broken := &brokenSession{session: opened}
 	broken.prior = func() (claimed, newest *receipt.Receipt) {
-		return changeEach(opened, func(found *receipt.Receipt) { found.Key = key })
+		return changeEach(opened, func(found *receipt.Receipt) { found.Key = names[found.Key] })
+	}
+	broken.beside = func() []receipt.Receipt {
+		beside := opened.Beside()
+		for i := range beside {
+			beside[i].Key = names[beside[i].Key]
+		}
+		return beside
+	}
+	broken.add = func(receipts []receipt.Receipt) {
+		for _, r := range receipts {
+			r.Key = rename(r.Key)
+			opened.Add(r)
+		}
 	}
 	broken.commit = func(ctx context.Context, r receipt.Receipt, events []event.Event) (receipt.Receipt, error) {
-		r.Key = renamed
+		r.Key = rename(r.Key)
 		stored, err := opened.Commit(ctx, r, events...)
-		stored.Key = key
+		stored.Key = names[stored.Key]
 		return stored, err
 	}
 	return broken

@@ -10,20 +10,25 @@ import (
 
 // work is what a Commit is to commit. Until it is finished it holds the key.
 type work[Tx any] struct {
-	key     receipt.Key
-	tx      Tx
-	receipt receipt.Receipt
-	events  []event.Event
+	key      receipt.Key
+	tx       Tx
+	receipts []receipt.Receipt // the one that was given to Commit first
+	events   []event.Event
+	// outdated says that it read receipts which are no longer all there are,
+	// so that it cannot be serialised.
+	outdated bool
 }
 
 // asRival returns w as another process would have committed it.
 func (w *work[Tx]) asRival(change func(receipt.Receipt) receipt.Receipt) *work[Tx] {
-	rival := *w
-	rival.receipt = change(w.receipt.Clone())
-	rival.receipt.Key = w.receipt.Key
-	rival.receipt.Revision = w.receipt.Revision
-	rival.receipt.Attempt = receipt.NewID()
-	rival.receipt.RecordedAt = w.receipt.RecordedAt
+	rival, attempt := *w, receipt.NewID()
+	rival.receipts = cloneReceipts(w.receipts)
+	rival.receipts[0] = change(rival.receipts[0])
+	for i := range rival.receipts {
+		r, lost := &rival.receipts[i], &w.receipts[i]
+		r.Key, r.Revision, r.RecordedAt = lost.Key, lost.Revision, lost.RecordedAt
+		r.Attempt = attempt
+	}
 	return &rival
 }
 
@@ -33,6 +38,10 @@ func (f *Fake[Tx]) finish(w *work[Tx]) error {
 	if f.taken(w) {
 		f.rollBack(w)
 		return notCommitted(ErrDuplicate)
+	}
+	if w.outdated {
+		f.rollBack(w)
+		return notCommitted(ErrSerialization)
 	}
 	switch fault := f.faults.head(commitFault); fault {
 	case RerunCallback:
@@ -52,10 +61,12 @@ func (f *Fake[Tx]) finish(w *work[Tx]) error {
 	}
 }
 
-// taken reports whether the receipt's place is taken, which is what the
-// primary key of a real store guards (I1).
+// taken reports whether the place of one of the receipts is taken, which is
+// what the primary key of a real store guards (I1).
 func (f *Fake[Tx]) taken(w *work[Tx]) bool {
-	return slices.ContainsFunc(f.byKey[w.key], func(r receipt.Receipt) bool { return r.Revision == w.receipt.Revision })
+	return slices.ContainsFunc(w.receipts, func(wanted receipt.Receipt) bool {
+		return slices.ContainsFunc(f.byKey[wanted.Key], func(r receipt.Receipt) bool { return r.Revision == wanted.Revision })
+	})
 }
 
 // rollBack leaves nothing of w and frees the key.
@@ -82,15 +93,17 @@ func (f *Fake[Tx]) commit(w *work[Tx], fault Fault, answer error) error {
 	return answer
 }
 
-// apply makes effects, receipt and events visible together (I2): whoever reads
+// apply makes effects, receipts and events visible together (I2): whoever reads
 // them through the Fake waits for mu.
 func (f *Fake[Tx]) apply(w *work[Tx]) error {
 	if err := f.config.World.Commit(w.tx); err != nil {
 		return err
 	}
-	f.receipts = append(f.receipts, w.receipt)
-	f.byKey[w.key] = append(f.byKey[w.key], w.receipt)
-	slices.SortFunc(f.byKey[w.key], func(a, b receipt.Receipt) int { return a.Revision - b.Revision })
+	for _, r := range w.receipts {
+		f.receipts = append(f.receipts, r)
+		f.byKey[r.Key] = append(f.byKey[r.Key], r)
+		slices.SortFunc(f.byKey[r.Key], func(a, b receipt.Receipt) int { return a.Revision - b.Revision })
+	}
 	f.events = append(f.events, w.events...)
 	return nil
 }

@@ -27,6 +27,14 @@ func receiptDemands[Tx any]() []demand[Tx] {
 			checkRevisions[Tx],
 		},
 		{
+			"histories", "History of several keys gives the receipts of each, in the order of the keys and then of the revisions, and nothing for a key that has none",
+			checkHistories[Tx],
+		},
+		{
+			"began-at", "BeganAt is the store's clock once the key was held, in whole microseconds and in UTC: not before a receipt that was recorded while it waited, nor after one that the session writes",
+			checkBeganAt[Tx],
+		},
+		{
 			"history", "History takes no lock and shows only what is committed",
 			checkHistory[Tx],
 		},
@@ -173,4 +181,59 @@ func checkHistory[Tx any](t *trial[Tx]) {
 	t.wantHistory(claim.Key, stored)
 	t.rollBack(open)
 	t.wantHistory(claim.Key, stored)
+}
+
+func checkHistories[Tx any](t *trial[Tx]) {
+	first, second, none := newKey(), newKey(), newKey()
+	var ofFirst []receipt.Receipt
+	for revision := range 3 {
+		claim := claimOn(first)
+		claim.Revision = revision
+		ofFirst = append(ofFirst, t.commitFirst(claim))
+	}
+	ofSecond := t.commitFirst(claimOn(second))
+	t.wantHistories([]receipt.Key{second, none, first}, slices.Concat([]receipt.Receipt{ofSecond}, ofFirst))
+	t.wantHistories([]receipt.Key{first, second}, append(slices.Clone(ofFirst), ofSecond))
+	t.wantHistories([]receipt.Key{none, newKey()}, nil)
+	t.wantHistories(nil, nil)
+}
+
+func checkBeganAt[Tx any](t *trial[Tx]) {
+	var latest time.Time
+	for _, isolation := range []receipt.Isolation{receipt.ReadCommitted, receipt.Serializable} {
+		claim := claimOn(newKey())
+		claim.Isolation = isolation
+		latest = t.commitAfter(latest, claim)
+		holder := rerunOf(claim)
+		holder.Revision = 1
+		waited := t.whileWaiting(holder, rerunOf(holder), func(session receipt.Session[Tx]) {
+			latest = t.commit(session, receiptFor(t, holder)).RecordedAt
+		})
+		t.wantBeganAt(waited, latest)
+		t.rollBack(waited)
+	}
+}
+
+// commitAfter commits a receipt in a session that begins after earlier, and
+// returns the time at which it was recorded.
+func (t *trial[Tx]) commitAfter(earlier time.Time, claim receipt.Claim) time.Time {
+	t.Helper()
+	session := t.begin(claim)
+	t.wantBeganAt(session, earlier)
+	recordedAt := t.commit(session, receiptFor(t, claim)).RecordedAt
+	if recordedAt.Before(session.BeganAt()) {
+		t.Errorf("BeganAt is %v; want it not after %v, at which the session's receipt was recorded", session.BeganAt(), recordedAt)
+	}
+	return recordedAt
+}
+
+func (t *trial[Tx]) wantBeganAt(session receipt.Session[Tx], earlier time.Time) {
+	t.Helper()
+	began := session.BeganAt()
+	if began.Before(earlier) {
+		t.Errorf("BeganAt is %v; want it not before %v, which came before the key was had", began, earlier)
+	}
+	if began.Location() != time.UTC || began.Nanosecond()%1000 != 0 {
+		t.Errorf("BeganAt is %v; want whole microseconds in UTC", began)
+	}
 }

@@ -55,8 +55,8 @@ func (t *trial[Tx]) wantInFlight(key receipt.Key) {
 	}
 }
 
-// waiter is what became of a Begin in another goroutine.
-type waiter[Tx any] struct {
+// waitersEnd is what became of a Begin in another goroutine.
+type waitersEnd[Tx any] struct {
 	session receipt.Session[Tx]
 	err     error
 	// early says that Begin returned before the session that held the key
@@ -65,18 +65,17 @@ type waiter[Tx any] struct {
 }
 
 // whileWaiting holds a key, lets another goroutine begin on it, ends the first
-// session, and returns the prior that the other one got.
-func (t *trial[Tx]) whileWaiting(holder receipt.Claim, end func(receipt.Session[Tx])) (claimed *receipt.Receipt) {
+// session, and returns the one that the other got with the waiter's claim.
+func (t *trial[Tx]) whileWaiting(holder, waiter receipt.Claim, end func(receipt.Session[Tx])) receipt.Session[Tx] {
 	t.Helper()
 	session := t.begin(holder)
 	var ending atomic.Bool
-	starting, through := make(chan struct{}), make(chan waiter[Tx], 1)
+	starting, through := make(chan struct{}), make(chan waitersEnd[Tx], 1)
 	go func() {
-		claim := claimOn(holder.Key)
-		claim.LockTimeout = patience
+		waiter.LockTimeout = patience
 		close(starting)
-		session, err := t.tryBegin(claim)
-		through <- waiter[Tx]{session, err, !ending.Load()}
+		session, err := t.tryBegin(waiter)
+		through <- waitersEnd[Tx]{session, err, !ending.Load()}
 	}()
 	<-starting
 	t.wantInFlight(holder.Key) // and so gives the other one time to wait
@@ -89,23 +88,30 @@ func (t *trial[Tx]) whileWaiting(holder receipt.Claim, end func(receipt.Session[
 	if got.early {
 		t.Errorf("Begin returned while another session held the key")
 	}
-	claimed, _ = got.session.Prior()
-	t.rollBack(got.session)
-	return claimed
+	return got.session
+}
+
+// wantWaitersPrior demands what the session of a Begin that waited shows, and
+// ends it.
+func (t *trial[Tx]) wantWaitersPrior(session receipt.Session[Tx], want *receipt.Receipt) {
+	t.Helper()
+	claimed, _ := session.Prior()
+	t.rollBack(session)
+	t.wantReceipt("the prior of the Begin that waited", claimed, want)
 }
 
 func checkWaitForCommit[Tx any](t *trial[Tx]) {
 	holder := claimOn(newKey())
 	var stored receipt.Receipt
-	claimed := t.whileWaiting(holder, func(session receipt.Session[Tx]) {
+	waited := t.whileWaiting(holder, claimOn(holder.Key), func(session receipt.Session[Tx]) {
 		stored = t.commit(session, receiptFor(t, holder))
 	})
-	t.wantReceipt("the prior of the Begin that waited", claimed, &stored)
+	t.wantWaitersPrior(waited, &stored)
 }
 
 func checkWaitForRollback[Tx any](t *trial[Tx]) {
-	claimed := t.whileWaiting(claimOn(newKey()), t.rollBack)
-	t.wantReceipt("the prior of the Begin that waited", claimed, nil)
+	holder := claimOn(newKey())
+	t.wantWaitersPrior(t.whileWaiting(holder, claimOn(holder.Key), t.rollBack), nil)
 }
 
 func checkWaitCancelled[Tx any](t *trial[Tx]) {

@@ -6,8 +6,10 @@
 //
 // [New] returns a [Fake] over a [World], the in-memory data that callbacks
 // change in place of a database: the caller's own, or [Memory]. Effects,
-// receipts and events commit together (I2), a key has one receipt a revision
-// (I1), and sessions on one key take turns, as in a real store.
+// receipts, those of keys beside too, and events commit together (I2), a key
+// has one receipt a revision (I1), and sessions on one key take turns, as in a
+// real store. A Commit that writes a key beside never waits for another that
+// does: the first one wins.
 //
 // Faults come from a queue, written by hand or drawn from a seed by
 // [Schedule]. The fake counts those that fired, so that a test can tell that

@@ -27,14 +27,15 @@ func (f *Fake[Tx]) leaveInDoubt(w *work[Tx], fate Fault) error {
 }
 
 // resolve ends a transaction in doubt and frees its key. One that the World
-// refuses to commit is rolled back, as a real one would be. The caller holds
-// mu.
+// refuses to commit is rolled back, as a real one would be, and so is one with
+// a receipt beside its key, which is not locked, whose place another has taken
+// by now. The caller holds mu.
 func (f *Fake[Tx]) resolve(left *doubt[Tx]) {
 	delete(f.doubts, left.work.key)
-	switch left.fate {
-	case UnknownThenNotFound:
+	switch {
+	case left.fate == UnknownThenNotFound || f.taken(left.work):
 		f.config.World.Rollback(left.work.tx)
-	case UnknownThenRival:
+	case left.fate == UnknownThenRival:
 		_ = f.apply(left.work.asRival(f.config.Rival))
 	default:
 		_ = f.apply(left.work)

@@ -49,17 +49,18 @@ type Config[Tx any] struct {
 	Faults []Fault
 
 	// Rival returns the receipt that a rival commits where a fault lets one
-	// win, made from the one that was to be committed. Its key, revision and
-	// attempt are set by the Fake, its effects and events are those of the
-	// transaction that it beat, as if another process had run the same
-	// callback. Nil: the same receipt, of another attempt.
+	// win, made from the one that was given to Commit. Its key, revision and
+	// attempt are set by the Fake. The receipts that were added, the effects
+	// and the events are those of the transaction that it beat, as if another
+	// process had run the same callback. Nil: the same receipt, of another
+	// attempt.
 	Rival func(lost receipt.Receipt) receipt.Receipt
 
 	// LockTimeout is for claims that leave theirs zero. Zero:
 	// [DefaultLockTimeout].
 	LockTimeout time.Duration
 
-	// Now is the store's clock, for RecordedAt. Nil: time.Now.
+	// Now is the store's clock, for BeganAt and RecordedAt. Nil: time.Now.
 	Now func() time.Time
 }
 
@@ -209,16 +210,23 @@ func cloneEvents(events []event.Event) []event.Event {
 	return clones
 }
 
-// History returns the committed receipts of key in the order of their
-// revisions.
-func (f *Fake[Tx]) History(ctx context.Context, key receipt.Key) ([]receipt.Receipt, error) {
+// History returns the committed receipts of the keys, in the order of the keys
+// and for each in the order of its revisions.
+func (f *Fake[Tx]) History(ctx context.Context, keys ...receipt.Key) ([]receipt.Receipt, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("receipttest: history: %w", err)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return cloneReceipts(f.byKey[key]), nil
+	var history []receipt.Receipt
+	for _, key := range keys {
+		history = append(history, cloneReceipts(f.byKey[key])...)
+	}
+	return history, nil
 }
+
+// now returns the store's clock as a receipt holds it.
+func (f *Fake[Tx]) now() time.Time { return f.config.Now().UTC().Truncate(time.Microsecond) }
 
 // Retryable reports whether err is [ErrSerialization] or [ErrDuplicate].
 func (f *Fake[Tx]) Retryable(err error) bool {

@@ -50,11 +50,11 @@ func TestBeginNamesEveryWrongField(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = fake.Begin(t.Context(), receipt.Claim{Revision: -1, Isolation: 99, LockTimeout: -1})
+	_, err = fake.Begin(t.Context(), receipt.Claim{Revision: -1, Isolation: 99, LockTimeout: -1, Beside: make([]receipt.Key, 1)})
 	if err == nil {
 		t.Fatal("Begin = nil; want an error")
 	}
-	for _, want := range []string{"tenant", "revision", "attempt", "isolation", "lock timeout"} {
+	for _, want := range []string{"tenant", "revision", "attempt", "isolation", "lock timeout", "beside 1 of 1"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("Begin = %v; want it to name the %s", err, want)
 		}
@@ -215,17 +215,25 @@ func TestLockTimeouts(t *testing.T) {
 	}
 }
 
-func TestRecordedAtIsTheConfigsClock(t *testing.T) {
+func TestTimesAreTheConfigsClock(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.FixedZone("CET", 3600))
 	s := newScene(t, receipttest.Config[memoryTx]{Now: func() time.Time { return now }})
-	stored, err := s.settle(s.claim("m-1"))
-	if err != nil {
+	claim := s.claim("m-1")
+	session := s.begin(claim)
+	began := now
+	now = now.Add(time.Hour)
+	if _, err := s.commit(session, claim); err != nil {
 		t.Fatal(err)
 	}
-	want := time.Date(2026, 3, 1, 11, 0, 0, 123456000, time.UTC)
-	if stored.RecordedAt != want {
-		t.Errorf("RecordedAt = %v; want %v", stored.RecordedAt, want)
+	inUTC := func(at time.Time) time.Time { return at.UTC().Truncate(time.Microsecond) }
+	if got, want := session.BeganAt(), inUTC(began); got != want {
+		t.Errorf("BeganAt = %v; want %v", got, want)
+	}
+	for _, stored := range s.fake.Receipts() {
+		if got, want := stored.RecordedAt, inUTC(now); got != want {
+			t.Errorf("RecordedAt of %s = %v; want %v", stored.Key, got, want)
+		}
 	}
 }
 

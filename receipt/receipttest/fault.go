@@ -23,7 +23,9 @@ const (
 )
 
 // Faults that a Commit meets. Each comment says what Commit returns, what has
-// happened, and what the next Begin on the key finds.
+// happened, and what the next Begin on the key finds. Receipts that were added
+// share the fate of the one that was given to Commit. Where somebody else took
+// the place of one while the transaction was in doubt, it rolls back.
 const (
 	// NoFault: this Commit succeeds. It holds a place in a schedule.
 	NoFault Fault = "no-fault"

@@ -23,7 +23,7 @@ var sentinels = []error{
 
 // state is what is committed of one attempt.
 type state struct {
-	receipts, effects, events int
+	receipts, beside, effects, events int
 }
 
 // finding is what the next Begin on the key has to say.
@@ -39,7 +39,7 @@ const (
 // Each fault has the errors, the state and the finding that its comment says.
 func TestCommitFaults(t *testing.T) {
 	t.Parallel()
-	none, all := state{}, state{1, 1, 1}
+	none, all := state{}, state{1, 1, 1, 1}
 	for _, row := range []struct {
 		fault     receipttest.Fault
 		errs      []error
@@ -143,7 +143,7 @@ func TestUnresolvedUntilHealed(t *testing.T) {
 	if got := s.look(claim); got != thisAttempts {
 		t.Errorf("a look after Heal found %q; want %q", got, thisAttempts)
 	}
-	s.wantState("after Heal", claim.Key, state{1, 1, 1})
+	s.wantState("after Heal", claim.Key, state{1, 1, 1, 1})
 }
 
 // A transaction in doubt ends when somebody waits for it: at once, if somebody
@@ -170,6 +170,30 @@ func TestDoubtEndsForWhoeverWaits(t *testing.T) {
 			t.Errorf("%d wait for the key; want 0", got)
 		}
 	})
+}
+
+// A key beside is not locked: another may take its place while a transaction
+// is in doubt, which then cannot commit, and no rival of it can.
+func TestDoubtEndsWithoutATakenPlace(t *testing.T) {
+	t.Parallel()
+	for _, fault := range []receipttest.Fault{receipttest.UnknownThenFound, receipttest.UnknownThenRival, receipttest.UnknownUnresolved} {
+		s := newScene(t, receipttest.Config[memoryTx]{Faults: []receipttest.Fault{fault}})
+		claim := s.claim("m-1")
+		if _, err := s.settle(claim); !errors.Is(err, receipt.ErrOutcomeUnknown) {
+			t.Fatalf("%s: Commit = %v; want ErrOutcomeUnknown", fault, err)
+		}
+		other := s.claim("m-2")
+		other.Beside = claim.Beside
+		if _, err := s.settle(other); err != nil {
+			t.Fatalf("%s: the other's Commit = %v; want nil", fault, err)
+		}
+		s.fake.Heal()
+		if got := s.look(claim); got != nothing {
+			t.Errorf("%s: the next Begin found %q; want %q", fault, got, nothing)
+		}
+		s.wantState(string(fault), claim.Key, state{beside: 1})
+		s.rollBackFree(claim)
+	}
 }
 
 // At SERIALIZABLE a look sees what was committed before the wait: resolving a
@@ -237,7 +261,14 @@ func TestRivalsReceipt(t *testing.T) {
 		if got := s.look(claim); got != anothers {
 			t.Errorf("%s: the next Begin found %q; want %q", fault, got, anothers)
 		}
-		rivals := s.fake.Receipts()[0]
+		committed := s.fake.Receipts()
+		if len(committed) != 2 {
+			t.Fatalf("%s: %d receipts are committed; want the rival's and the one that it added", fault, len(committed))
+		}
+		rivals, added := committed[0], committed[1]
+		if added.Key != besideOf(claim.Key) || added.Outcome != "settled" || added.Attempt != rivals.Attempt || added.RecordedAt.IsZero() {
+			t.Errorf("%s: the receipt that the rival added is %+v", fault, added)
+		}
 		if rivals.Key != claim.Key || rivals.Outcome != "aborted" || rivals.Attempt == "" || rivals.RecordedAt.IsZero() {
 			t.Errorf("%s: the rival's receipt is %+v", fault, rivals)
 		}
@@ -319,7 +350,7 @@ func TestSchedulesLoseAndDoubleNothing(t *testing.T) {
 			s.deliver(id)
 		}
 		for _, id := range ids {
-			s.wantState("at the end", s.claim(id).Key, state{1, 1, 1})
+			s.wantState("at the end", s.claim(id).Key, state{1, 1, 1, 1})
 		}
 		if t.Failed() {
 			t.Fatalf("with seed %d: %v", seed, receipttest.Schedule(seed, 60))
@@ -345,12 +376,16 @@ func newScene(t *testing.T, config receipttest.Config[memoryTx]) *scene {
 	return &scene{t, memory, fake}
 }
 
-// claim returns a claim of a fresh attempt on the match.
+// claim returns a claim of a fresh attempt on the match, with a key beside.
 func (s *scene) claim(id string) receipt.Claim {
-	return receipt.Claim{
-		Key:     receipt.Key{Tenant: "arena", Scope: "match", Operation: "settle", ID: id},
-		Attempt: receipt.NewID(),
-	}
+	key := receipt.Key{Tenant: "arena", Scope: "match", Operation: "settle", ID: id}
+	return receipt.Claim{Key: key, Attempt: receipt.NewID(), Beside: []receipt.Key{besideOf(key)}}
+}
+
+// besideOf returns the key whose receipt the match's transaction adds.
+func besideOf(key receipt.Key) receipt.Key {
+	key.Operation = "replay"
+	return key
 }
 
 func (s *scene) begin(claim receipt.Claim) session {
@@ -362,8 +397,8 @@ func (s *scene) begin(claim receipt.Claim) session {
 	return opened
 }
 
-// settle runs a transaction with one effect and one event, without a look at
-// the prior.
+// settle runs a transaction with one effect, one event and a receipt for each
+// key beside, without a look at the prior.
 func (s *scene) settle(claim receipt.Claim) (receipt.Receipt, error) {
 	opened, err := s.fake.Begin(s.Context(), claim)
 	if err != nil {
@@ -375,6 +410,9 @@ func (s *scene) settle(claim receipt.Claim) (receipt.Receipt, error) {
 func (s *scene) commit(opened session, claim receipt.Claim) (receipt.Receipt, error) {
 	if err := opened.Tx().Set(claim.Key.ID+"/"+claim.Attempt, 1); err != nil {
 		return receipt.Receipt{}, errors.Join(err, opened.Rollback(s.Context()))
+	}
+	for _, key := range claim.Beside {
+		opened.Add(validReceipt(receipt.Claim{Key: key, Attempt: claim.Attempt}))
 	}
 	return opened.Commit(s.Context(), validReceipt(claim), eventOf(claim))
 }
@@ -430,7 +468,11 @@ func (s *scene) wantState(when string, key receipt.Key, want state) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	got := state{receipts: len(history)}
+	beside, err := s.fake.History(s.Context(), besideOf(key))
+	if err != nil {
+		s.Fatal(err)
+	}
+	got := state{receipts: len(history), beside: len(beside)}
 	for _, e := range s.fake.Events() {
 		if e.Key == key {
 			got.events++

@@ -16,6 +16,9 @@ type session[Tx any] struct {
 	claim           receipt.Claim
 	tx              Tx
 	claimed, newest *receipt.Receipt
+	beside          []receipt.Receipt
+	beganAt         time.Time
+	added           []receipt.Receipt
 	ended           bool
 }
 
@@ -25,6 +28,14 @@ func (s *session[Tx]) Tx() Tx { return s.tx }
 
 func (s *session[Tx]) Prior() (claimed, newest *receipt.Receipt) { return s.claimed, s.newest }
 
+func (s *session[Tx]) Beside() []receipt.Receipt { return s.beside }
+
+func (s *session[Tx]) BeganAt() time.Time { return s.beganAt }
+
+func (s *session[Tx]) Add(receipts ...receipt.Receipt) {
+	s.added = append(s.added, cloneReceipts(receipts)...)
+}
+
 func (s *session[Tx]) Commit(ctx context.Context, r receipt.Receipt, events ...event.Event) (receipt.Receipt, error) {
 	s.fake.mu.Lock()
 	defer s.fake.mu.Unlock()
@@ -32,16 +43,21 @@ func (s *session[Tx]) Commit(ctx context.Context, r receipt.Receipt, events ...e
 		return receipt.Receipt{}, notCommitted(ErrSessionEnded)
 	}
 	s.ended = true
-	w := &work[Tx]{key: s.claim.Key, tx: s.tx, receipt: r.Clone(), events: cloneEvents(events)}
+	receipts := append([]receipt.Receipt{r.Clone()}, s.added...)
+	w := &work[Tx]{key: s.claim.Key, tx: s.tx, receipts: receipts, events: cloneEvents(events)}
 	if err := s.check(ctx, w); err != nil {
 		s.fake.rollBack(w)
 		return receipt.Receipt{}, notCommitted(err)
 	}
-	w.receipt.RecordedAt = s.fake.config.Now().UTC().Truncate(time.Microsecond)
+	now := s.fake.now()
+	for i := range w.receipts {
+		w.receipts[i].RecordedAt = now
+	}
+	w.outdated = s.outdated()
 	if err := s.fake.finish(w); err != nil {
 		return receipt.Receipt{}, err
 	}
-	return w.receipt.Clone(), nil
+	return w.receipts[0].Clone(), nil
 }
 
 // check reports why the transaction cannot commit, all causes at once.
@@ -49,16 +65,19 @@ func (s *session[Tx]) check(ctx context.Context, w *work[Tx]) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	broken := []error{w.receipt.Validate()}
-	if w.receipt.Key != s.claim.Key || w.receipt.Revision != s.claim.Revision || w.receipt.Attempt != s.claim.Attempt {
-		broken = append(broken, errors.New("the receipt's key, revision and attempt must be the claim's"))
-	}
+	broken := []error{s.claim.CheckReceipts(w.receipts...)}
 	for i := range w.events {
 		if err := w.events[i].Validate(); err != nil {
 			broken = append(broken, fmt.Errorf("event %d: %w", i, err))
 		}
 	}
 	return errors.Join(broken...)
+}
+
+// outdated reports whether a key beside got its receipt after the snapshot of
+// a serializable transaction, which then decided without it.
+func (s *session[Tx]) outdated() bool {
+	return s.claim.Isolation == receipt.Serializable && len(s.fake.firstOf(s.claim.Beside)) != len(s.beside)
 }
 
 func (s *session[Tx]) Rollback(context.Context) error {

@@ -71,5 +71,6 @@ func demands[Tx any]() []demand[Tx] {
 		duplicateDemands[Tx](),
 		waitDemands[Tx](),
 		keyDemands[Tx](),
+		besideDemands[Tx](),
 	)
 }

@@ -141,24 +141,33 @@ func (t *trial[Tx]) commitFirst(claim receipt.Claim) receipt.Receipt {
 	return t.commit(t.begin(claim), receiptFor(t, claim))
 }
 
-func (t *trial[Tx]) history(key receipt.Key) []receipt.Receipt {
+func (t *trial[Tx]) history(keys ...receipt.Key) []receipt.Receipt {
 	t.Helper()
-	history, err := t.Store.History(t.patient(), key)
+	history, err := t.Store.History(t.patient(), keys...)
 	if err != nil {
-		t.Fatalf("History(%s) = %v; want receipts", key, err)
+		t.Fatalf("History(%s) = %v; want receipts", keys, err)
 	}
 	return history
 }
 
 func (t *trial[Tx]) wantHistory(key receipt.Key, want ...receipt.Receipt) {
 	t.Helper()
-	got := t.history(key)
+	t.wantHistories([]receipt.Key{key}, want)
+}
+
+func (t *trial[Tx]) wantHistories(keys []receipt.Key, want []receipt.Receipt) {
+	t.Helper()
+	t.wantReceipts(fmt.Sprintf("History(%s)", keys), t.history(keys...), want)
+}
+
+func (t *trial[Tx]) wantReceipts(what string, got, want []receipt.Receipt) {
+	t.Helper()
 	if len(got) != len(want) {
-		t.Errorf("History(%s) has %d receipts; want %d", key, len(got), len(want))
+		t.Errorf("%s has %d receipts; want %d", what, len(got), len(want))
 		return
 	}
 	for i := range want {
-		t.wantReceipt(fmt.Sprintf("receipt %d of the history", i), &got[i], &want[i])
+		t.wantReceipt(fmt.Sprintf("receipt %d of %s", i, what), &got[i], &want[i])
 	}
 }
 
