@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/settleonce/settleonce/outbox/event"
 	"github.com/settleonce/settleonce/receipt"
@@ -22,6 +23,9 @@ type Attempt[Tx any] struct {
 	number int
 	logger *slog.Logger
 
+	beside  []receipt.Receipt
+	beganAt time.Time
+
 	mu      sync.Mutex
 	over    bool
 	events  []event.Event
@@ -37,6 +41,21 @@ func (a *Attempt[Tx]) ID() string { return a.claim.Attempt }
 
 // Number returns 1 for the first run of the callback, 2 for the second.
 func (a *Attempt[Tx]) Number() int { return a.number }
+
+// Beside returns the first receipt of a key beside the request's own, as the
+// transaction began, and nil where it has none.
+func (a *Attempt[Tx]) Beside(key receipt.Key) *receipt.Receipt {
+	for i := range a.beside {
+		if a.beside[i].Key == key {
+			found := a.beside[i].Clone()
+			return &found
+		}
+	}
+	return nil
+}
+
+// BeganAt returns the store's clock as it was when the key was held.
+func (a *Attempt[Tx]) BeganAt() time.Time { return a.beganAt }
 
 // Emit adds an event to the commit. An event that is refused fails the
 // attempt even if the callback ignores the error, since the caller meant it to

@@ -13,6 +13,10 @@ import (
 // called the runner would take it for theirs.
 type causeError struct{ error }
 
+// Cause returns err as the reason for a failure that the engine had no part in:
+// what it says of a key is not passed on.
+func Cause(err error) error { return causeError{err} }
+
 // Is reports whether the cause is target, which no verdict on a key can be.
 func (c causeError) Is(target error) bool {
 	return !isVerdict(target) && errors.Is(c.error, target)

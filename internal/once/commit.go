@@ -27,17 +27,10 @@ func (r *Runner[Tx]) commit(
 ) (decision, error) {
 	commitCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.config.CommitTimeout)
 	defer cancel()
-	stored, err := session.Commit(commitCtx, receipt.Receipt{
-		Key:         request.Key,
-		Revision:    request.Revision,
-		Requested:   request.Kind,
-		Outcome:     outcome.Kind,
-		Fingerprint: request.Fingerprint,
-		Value:       outcome.Value,
-		Canonical:   request.Canonical,
-		OrderingKey: request.OrderingKey,
-		Attempt:     attempt.ID(),
-	}, attempt.events...)
+	for _, side := range outcome.Also {
+		session.Add(side.receipt(request, attempt.ID()))
+	}
+	stored, err := session.Commit(commitCtx, outcome.receipt(request, attempt.ID()), attempt.events...)
 	if err == nil {
 		return decision{receipt: stored, hooks: attempt.hooks}, nil
 	}
@@ -48,6 +41,38 @@ func (r *Runner[Tx]) commit(
 		return decision{}, fmt.Errorf("commit: %w", err)
 	}
 	return r.resolve(ctx, request, attempt, err)
+}
+
+// receipt returns the receipt of the key that decides.
+func (o *Outcome) receipt(request *Request, attempt string) receipt.Receipt {
+	made := receipt.Receipt{
+		Key:         request.Key,
+		Revision:    request.Revision,
+		Requested:   request.Kind,
+		Outcome:     o.Kind,
+		Fingerprint: request.Fingerprint,
+		Value:       o.Value,
+		Canonical:   request.Canonical,
+		OrderingKey: request.OrderingKey,
+		Attempt:     attempt,
+	}
+	if !o.Key.IsZero() {
+		made.Key, made.Revision = o.Key, 0
+	}
+	return made
+}
+
+// receipt returns the receipt of a key beside. The request's canonical form is
+// stored once, with the receipt that decides.
+func (s *Side) receipt(request *Request, attempt string) receipt.Receipt {
+	return receipt.Receipt{
+		Key:         s.Key,
+		Requested:   request.Kind,
+		Outcome:     s.Kind,
+		Fingerprint: request.Fingerprint,
+		Value:       s.Value,
+		Attempt:     attempt,
+	}
 }
 
 // known reports whether err says what became of the commit. An error that a
@@ -69,7 +94,7 @@ func (r *Runner[Tx]) resolve(ctx context.Context, request *Request, attempt *Att
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.config.ResolveTimeout)
 	defer cancel()
 	for number := 2; ; number++ {
-		found, err := r.look(ctx, request)
+		found, err := r.look(ctx, request, attempt.ID())
 		if err == nil {
 			return r.judge(request, attempt, found, doubt)
 		}
@@ -99,20 +124,31 @@ func (r *Runner[Tx]) judge(
 }
 
 // look takes the key's lock, reads, and lets go. It begins at READ COMMITTED,
-// so that it sees what the lock waited for.
-func (r *Runner[Tx]) look(ctx context.Context, request *Request) (*receipt.Receipt, error) {
+// so that it sees what the lock waited for. It returns the key's receipt, or
+// else that of a key beside which the attempt wrote in its place.
+func (r *Runner[Tx]) look(ctx context.Context, request *Request, attempt string) (*receipt.Receipt, error) {
 	session, err := r.config.Store.Begin(ctx, receipt.Claim{
 		Key:         request.Key,
 		Revision:    request.Revision,
 		Attempt:     receipt.NewID(),
 		LockTimeout: r.config.LockTimeout,
+		Beside:      request.Beside,
 	})
 	if err != nil {
 		return nil, err
 	}
 	claimed, _ := session.Prior()
+	beside := session.Beside()
 	_ = r.rollBack(ctx, session, request.Key) // It has been logged; what was read stands.
-	return claimed, nil
+	if claimed != nil {
+		return claimed, nil
+	}
+	for i := range beside {
+		if beside[i].Attempt == attempt {
+			return &beside[i], nil
+		}
+	}
+	return nil, nil
 }
 
 // pause waits before the attempt of that number, longer each time and with

@@ -54,8 +54,8 @@ func (c *Config[Tx]) Validate() error {
 	if c.Store == nil {
 		broken = append(broken, errors.New("Store must be set"))
 	}
-	if c.Isolation != receipt.ReadCommitted && c.Isolation != receipt.Serializable {
-		broken = append(broken, fmt.Errorf("Isolation must be ReadCommitted or Serializable, is %d", c.Isolation))
+	if err := checkIsolation(c.Isolation); err != nil {
+		broken = append(broken, err)
 	}
 	for _, timeout := range []struct {
 		field string
@@ -73,6 +73,17 @@ func (c *Config[Tx]) Validate() error {
 		broken = append(broken, fmt.Errorf("MaxAttempts must not be negative, is %d", c.MaxAttempts))
 	}
 	return errors.Join(broken...)
+}
+
+func checkIsolation(isolation receipt.Isolation) error {
+	switch isolation {
+	case receipt.ReadCommitted, receipt.Serializable:
+		return nil
+	case receipt.RepeatableRead:
+		return errors.New("Isolation must not be RepeatableRead: a locked but unchanged row would hide what a rival hung on it, such as a hold on a wallet")
+	default:
+		return fmt.Errorf("Isolation must be ReadCommitted or Serializable, is %d", isolation)
+	}
 }
 
 func (c Config[Tx]) withDefaults() Config[Tx] {

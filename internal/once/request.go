@@ -1,6 +1,7 @@
 package once
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -21,6 +22,16 @@ type Request struct {
 	// but the one of Fingerprint.
 	Under       func(fingerprint.Schema) (fingerprint.Digest, error)
 	OrderingKey string
+	// Beside are further keys whose first receipts the callback sees and may
+	// write, see [receipt.Claim].
+	Beside []receipt.Key
+	// OwnAnswer takes no receipt of a key beside for the answer of another
+	// run that was joined: the callback runs then.
+	OwnAnswer bool
+	// Gate is passed after the flight and before a connection is taken, and
+	// left when the key is decided. Nil: there is none. Its error is the
+	// caller's: nothing has been done.
+	Gate func(context.Context) (leave func(), err error)
 }
 
 // Validate reports every wrong field at once, but for Kind: which kinds there

@@ -20,6 +20,21 @@ type Runner[Tx any] struct {
 type Outcome struct {
 	Kind  receipt.Kind
 	Value []byte
+	// Key is the key beside under which the receipt is written in place of
+	// the request's own. Zero: the request's own.
+	Key receipt.Key
+	// Also are receipts of further keys beside.
+	Also []Side
+	// Stored ends the run without a commit: this receipt of a key beside is
+	// the answer. Nil: the outcome is committed.
+	Stored *receipt.Receipt
+}
+
+// Side is what is committed under a key beside the one that decides.
+type Side struct {
+	Key   receipt.Key
+	Kind  receipt.Kind
+	Value []byte
 }
 
 // Effect is the callback. It may run more than once (I3).
@@ -76,6 +91,34 @@ func (r *Runner[Tx]) Run(ctx context.Context, request Request, effect Effect[Tx]
 	return result, r.present(uncancelled, decided.receipt.Clone(), decided.replayed)
 }
 
+// Recall returns the receipt that answers the request, its own key's or else
+// that of the first key in answers which has one, with one read and no lock.
+// It is final. Nil: there is none yet, which proves nothing about a transaction
+// that is still open.
+func (r *Runner[Tx]) Recall(ctx context.Context, request Request, answers ...receipt.Key) (*receipt.Receipt, error) {
+	if err := request.Validate(); err != nil {
+		return nil, err
+	}
+	if ctx.Value(nestedKey{}) != nil {
+		return nil, receipt.ErrNested
+	}
+	history, err := r.config.Store.History(ctx, append([]receipt.Key{request.Key}, answers...)...)
+	if err != nil {
+		return nil, fmt.Errorf("key %s: %w", request.Key, err)
+	}
+	if len(history) == 0 {
+		return nil, nil
+	}
+	return &history[0], request.compare(&history[0])
+}
+
+// Replay shows a recalled receipt to OnReceipt and returns it as an answer, as
+// [Runner.Run] does.
+func (r *Runner[Tx]) Replay(ctx context.Context, recalled *receipt.Receipt) (Result, error) {
+	err := r.present(context.WithoutCancel(ctx), recalled.Clone(), true)
+	return Result{Receipt: *recalled, Replayed: true}, err
+}
+
 // Lookup returns the key's newest committed receipt. It takes no lock:
 // [receipt.ErrNotFound] proves nothing about a transaction that is still open.
 func (r *Runner[Tx]) Lookup(ctx context.Context, key receipt.Key) (receipt.Receipt, error) {
@@ -109,7 +152,7 @@ func (r *Runner[Tx]) decide(ctx context.Context, request *Request, effect Effect
 		case <-ctx.Done():
 			return decision{}, fmt.Errorf("%w: %w", receipt.ErrInFlight, context.Cause(ctx))
 		case <-joined.done:
-			if joined.decided != nil {
+			if joined.decided != nil && (!request.OwnAnswer || joined.decided.Key == request.Key) {
 				return decision{receipt: joined.decided.Clone(), replayed: true}, nil
 			}
 		}
@@ -123,6 +166,13 @@ func (r *Runner[Tx]) lead(
 ) (decision, error) {
 	var known *receipt.Receipt
 	defer func() { r.flights.finish(key, joined, known) }()
+	if request.Gate != nil {
+		leave, err := request.Gate(ctx)
+		if err != nil {
+			return decision{}, err
+		}
+		defer leave()
+	}
 	decided, err := r.tryAttempts(ctx, request, effect)
 	if err == nil {
 		clone := decided.receipt.Clone()
@@ -175,6 +225,7 @@ func (r *Runner[Tx]) tryOnce(ctx context.Context, request *Request, number int, 
 		Attempt:     receipt.NewID(),
 		Isolation:   r.config.Isolation,
 		LockTimeout: r.config.LockTimeout,
+		Beside:      request.Beside,
 	}
 	session, err := r.config.Store.Begin(ctx, claim)
 	if err != nil {
@@ -191,7 +242,10 @@ func (r *Runner[Tx]) tryOnce(ctx context.Context, request *Request, number int, 
 		_ = r.rollBack(ctx, session, claim.Key) // logged there; nothing was written
 		return decision{receipt: *claimed, replayed: true}, nil
 	}
-	attempt := &Attempt[Tx]{tx: session.Tx(), claim: claim, number: number, logger: r.config.Logger}
+	attempt := &Attempt[Tx]{
+		tx: session.Tx(), claim: claim, number: number, logger: r.config.Logger,
+		beside: session.Beside(), beganAt: session.BeganAt(),
+	}
 	outcome, err := call(ctx, attempt, effect)
 	ended = true
 	if err != nil {
@@ -199,6 +253,10 @@ func (r *Runner[Tx]) tryOnce(ctx context.Context, request *Request, number int, 
 			return decision{}, fmt.Errorf("%w: %w", rollbackErr, causeError{err})
 		}
 		return decision{}, err
+	}
+	if outcome.Stored != nil {
+		_ = r.rollBack(ctx, session, claim.Key) // logged there; nothing was written
+		return decision{receipt: *outcome.Stored, replayed: true}, nil
 	}
 	return r.commit(ctx, session, request, attempt, outcome)
 }
