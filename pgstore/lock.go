@@ -14,6 +14,7 @@ import (
 const (
 	keyDomain       = "settleonce/key/1"
 	orderingDomain  = "settleonce/ordering/1"
+	fenceDomain     = "settleonce/fence/1"
 	migrationDomain = "settleonce/migration/1"
 )
 
