@@ -65,6 +65,31 @@ func Object(text []byte, most int) ([]Member, error) {
 	return members, nil
 }
 
+// Array returns the elements of the one array that text is, in their order.
+// More than most elements, and all that [Check] refuses, are errors. The
+// elements do not share memory with text.
+func Array(text []byte, most int) ([]json.RawMessage, error) {
+	if err := Check(text); err != nil {
+		return nil, err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	if token, err := decoder.Token(); err != nil || token != json.Delim('[') {
+		return nil, errors.New("must be a JSON array")
+	}
+	var elements []json.RawMessage
+	for decoder.More() {
+		if len(elements) == most {
+			return nil, fmt.Errorf("must have at most %d elements", most)
+		}
+		var element json.RawMessage
+		if err := decoder.Decode(&element); err != nil {
+			return nil, err
+		}
+		elements = append(elements, element)
+	}
+	return elements, nil
+}
+
 // next reads one member of a text that is known to be valid.
 func next(decoder *json.Decoder) (Member, error) {
 	token, err := decoder.Token()

@@ -124,3 +124,30 @@ func TestRead(t *testing.T) {
 		}
 	}
 }
+
+func TestArray(t *testing.T) {
+	t.Parallel()
+	got, err := strictjson.Array([]byte(` [1, {"a":1,"a":2}, "é", null] `), 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []json.RawMessage{json.RawMessage(`1`), json.RawMessage(`{"a":1,"a":2}`), json.RawMessage(`"é"`), json.RawMessage(`null`)}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("elements (-want +got):\n%s", diff)
+	}
+	for text, want := range map[string]string{
+		`{}`:          "must be a JSON array",
+		`null`:        "must be a JSON array",
+		``:            "must be one valid JSON text",
+		`[1,]`:        "must be one valid JSON text",
+		`[1] [2]`:     "must be one valid JSON text",
+		"[\"\xff\"]":  "must be valid UTF-8",
+		`["\udc00"]`:  "half of a surrogate pair",
+		`[1,2,3,4,5]`: "must have at most 4 elements",
+	} {
+		elements, err := strictjson.Array([]byte(text), 4)
+		if err == nil || !strings.Contains(err.Error(), want) || elements != nil {
+			t.Errorf("%s: %v, %v; want %q", text, elements, err, want)
+		}
+	}
+}
