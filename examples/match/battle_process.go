@@ -13,9 +13,9 @@ import (
 	"github.com/settleonce/settleonce/outbox"
 	"github.com/settleonce/settleonce/settle/settlehttp"
 
+	"github.com/settleonce/settleonce/examples/drill/process"
 	"github.com/settleonce/settleonce/examples/match/battle"
 	"github.com/settleonce/settleonce/examples/match/faults"
-	"github.com/settleonce/settleonce/examples/match/process"
 )
 
 const battleRole = "battle"
@@ -97,7 +97,7 @@ func runBattle(ctx context.Context, args []string) error {
 	err = together(ctx,
 		relay.Run,
 		node.Run,
-		func(ctx context.Context) error { return serve(ctx, node.Handler(), logger) },
+		func(ctx context.Context) error { return process.Serve(ctx, node.Handler(), logger) },
 	)
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()

@@ -15,8 +15,8 @@ import (
 // books is what the drill can learn from the store without asking a lobby for
 // its opinion.
 type books interface {
-	// receipt returns the receipt of a key, if there is one.
-	receipt(ctx context.Context, key receipt.Key) (receipt.Receipt, bool, error)
+	// Receipt returns the receipt of a key, if there is one.
+	Receipt(ctx context.Context, key receipt.Key) (receipt.Receipt, bool, error)
 	// settled counts the matches that are settled.
 	settled(ctx context.Context) (int, error)
 	// tables returns the lobby's tables, events included.
@@ -30,7 +30,7 @@ var _ books = memoryOfLobby{}
 
 // read asks for the books of one room; of all where it is empty.
 func (m memoryOfLobby) read(ctx context.Context, room string) (memoryBooks, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, m.drill.lobbies[0].url()+"/memory?room="+url.QueryEscape(room), nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, m.drill.lobbies[0].URL()+"/memory?room="+url.QueryEscape(room), nil)
 	if err != nil {
 		return memoryBooks{}, err
 	}
@@ -49,7 +49,7 @@ func (m memoryOfLobby) read(ctx context.Context, room string) (memoryBooks, erro
 	return read, nil
 }
 
-func (m memoryOfLobby) receipt(ctx context.Context, key receipt.Key) (receipt.Receipt, bool, error) {
+func (m memoryOfLobby) Receipt(ctx context.Context, key receipt.Key) (receipt.Receipt, bool, error) {
 	read, err := m.read(ctx, key.ID)
 	if err != nil || len(read.Receipts) == 0 {
 		return receipt.Receipt{}, false, err

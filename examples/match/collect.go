@@ -33,7 +33,7 @@ import (
 func (d *drill) collect(ctx context.Context) (audit.Facts, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	if err := d.battle.stop(ctx); err != nil {
+	if err := d.battle.Stop(ctx); err != nil {
 		return audit.Facts{}, err
 	}
 	d.endCuts(ctx)
@@ -122,7 +122,7 @@ func (d *drill) readReceipts(ctx context.Context, facts *audit.Facts) error {
 	}
 	slices.Sort(rooms)
 	for _, room := range slices.Compact(rooms) {
-		stored, found, err := d.books.receipt(ctx, result.Key(room))
+		stored, found, err := d.books.Receipt(ctx, result.Key(room))
 		if err != nil {
 			return err
 		}
@@ -135,7 +135,7 @@ func (d *drill) readReceipts(ctx context.Context, facts *audit.Facts) error {
 
 func (d *drill) readFiles(facts *audit.Facts) error {
 	for _, r := range d.lobbies {
-		deliveries, err := readDeliveries(d.directory.deliveries(r.name))
+		deliveries, err := readDeliveries(d.directory.deliveries(r.Name()))
 		if err != nil {
 			return err
 		}
@@ -196,7 +196,7 @@ func (d *drill) observeRemains(facts audit.Facts) error {
 	}
 	var err error
 	observe := func(fault faults.Name, evidence string, args ...any) {
-		if d.options.arms(fault) {
+		if d.options.Arms(fault) {
 			err = errors.Join(err, d.ledger.Observe(fault, evidence, args...))
 		}
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -101,14 +100,4 @@ func (d directory) handedOver() ([]battle.Entry, error) {
 		return nil, err
 	}
 	return slices.DeleteFunc(entries, func(e battle.Entry) bool { return e.Kind != battle.HandedOver }), nil
-}
-
-// lastLines returns the end of a role's log, for an error.
-func (d directory) lastLines(of string) string {
-	text, err := os.ReadFile(d.log(of))
-	if err != nil {
-		return err.Error()
-	}
-	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	return fmt.Sprintf("last lines of %s.log:\n%s", of, strings.Join(lines[max(0, len(lines)-10):], "\n"))
 }

@@ -16,16 +16,17 @@ import (
 
 	"github.com/settleonce/settleonce/pgstore/pgfault"
 
+	"github.com/settleonce/settleonce/examples/drill/database"
+	"github.com/settleonce/settleonce/examples/drill/fault"
+	"github.com/settleonce/settleonce/examples/drill/process"
+	"github.com/settleonce/settleonce/examples/drill/terminal"
+	"github.com/settleonce/settleonce/examples/drill/wait"
 	"github.com/settleonce/settleonce/examples/match/faults"
 )
 
-const (
-	// players is how many players there are: enough to fill as many rooms as
-	// the outage lets wait.
-	players = 96
-	// tick lies between two looks at the progress.
-	tick = 20 * time.Millisecond
-)
+// players is how many players there are: enough to fill as many rooms as the
+// outage lets wait.
+const players = 96
 
 // drill is one run: the roles, what lies between them, and what is done to it.
 type drill struct {
@@ -36,12 +37,12 @@ type drill struct {
 	logger    *slog.Logger
 	client    *http.Client
 
-	database *database // nil: in memory
+	database *database.Database // nil: in memory
 	books    books
 	cutter   *pgfault.Proxy // before the database; nil: in memory
-	cutting  *cutting
+	cuts     *fault.Cuts    // nil: no commit is cut
 
-	ledger   *faults.Ledger
+	ledger   *fault.Ledger
 	plan     *faults.Plan
 	proxy    *faults.Proxy
 	proxyURL string
@@ -49,14 +50,13 @@ type drill struct {
 	proxyServer *http.Server
 
 	secret  string
-	lobbies []*role
-	battle  *role
+	lobbies []*process.Role
+	battle  *process.Role
 	// cutShort says that the run took too long.
 	cutShort bool
 	// restarting counts the lobbies that are on their way back.
 	restarting atomic.Int32
-	// background are the restarts of lobbies, the watches over cuts and the
-	// proxy.
+	// background are the restarts of lobbies and the proxy.
 	background sync.WaitGroup
 }
 
@@ -118,38 +118,24 @@ func (d *drill) play(ctx context.Context) error {
 // watch shows the progress, cuts what is to be cut, and sees whether a process
 // has died that nobody killed, until ctx is done.
 func (d *drill) watch(ctx context.Context) error {
-	progress := d.newProgress()
-	defer progress.end()
-	return d.until(ctx, func() (bool, error) {
+	progress := terminal.NewProgress()
+	defer progress.End()
+	return wait.Until(ctx, func() (bool, error) {
 		settled, err := d.books.settled(ctx)
 		if err != nil {
 			return false, err
 		}
-		progress.show(settled)
+		if owed, err := d.directory.left(); err == nil {
+			progress.Show("settled %d of %d, outbox %d, faults observed %d of %d kinds",
+				settled, d.options.matches, owed, d.ledger.Kinds(), len(d.options.Requested))
+		}
 		for _, r := range append(slices.Clone(d.lobbies), d.battle) {
-			if r.died() {
-				return false, fmt.Errorf("%s ended by itself; %s", r.name, d.directory.lastLines(r.name))
+			if r.Died() {
+				return false, fmt.Errorf("%s ended by itself; %s", r.Name(), r.LastLines())
 			}
 		}
-		return false, d.cutting.next(ctx, settled)
+		return false, d.nextCut(ctx, settled)
 	})
-}
-
-// until asks until the answer is yes.
-func (d *drill) until(ctx context.Context, done func() (bool, error)) error {
-	for {
-		yes, err := done()
-		if err != nil || ctx.Err() != nil {
-			return errors.Join(context.Cause(ctx), err)
-		}
-		if yes {
-			return nil
-		}
-		select {
-		case <-time.After(tick):
-		case <-ctx.Done():
-		}
-	}
 }
 
 // cleanUp ends what runs and removes what the run made.
@@ -163,12 +149,15 @@ func (d *drill) cleanUp(ctx context.Context) error {
 	if d.cutter != nil {
 		err = errors.Join(err, d.cutter.Close())
 	}
+	if d.cuts != nil {
+		d.cuts.Wait()
+	}
 	d.background.Wait()
 	if d.ledger != nil {
 		err = errors.Join(err, d.ledger.Close())
 	}
 	if d.database != nil {
-		err = errors.Join(err, d.database.close(ctx))
+		err = errors.Join(err, d.database.Close(ctx))
 	}
 	if d.options.keep {
 		fmt.Fprintf(os.Stderr, "kept: %s\n", d.directory)

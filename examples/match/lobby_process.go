@@ -7,21 +7,21 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
-	"time"
 
 	"github.com/settleonce/settleonce/pgstore"
 	"github.com/settleonce/settleonce/receipt"
 	"github.com/settleonce/settleonce/receipt/receipttest"
 	"github.com/settleonce/settleonce/settle/settlehttp"
 
+	"github.com/settleonce/settleonce/examples/drill/hold"
+	"github.com/settleonce/settleonce/examples/drill/process"
+	"github.com/settleonce/settleonce/examples/drill/sabotage"
 	"github.com/settleonce/settleonce/examples/match/faults"
 	"github.com/settleonce/settleonce/examples/match/lobby"
 	"github.com/settleonce/settleonce/examples/match/lobby/memory"
 	"github.com/settleonce/settleonce/examples/match/lobby/postgres"
-	"github.com/settleonce/settleonce/examples/match/process"
 	"github.com/settleonce/settleonce/examples/match/result"
 )
 
@@ -113,12 +113,12 @@ func runLobby(ctx context.Context, args []string) error {
 		return err
 	}
 	mux := http.NewServeMux()
-	mux.Handle("POST "+faults.ResultsPath, faults.HoldRequests(results))
+	mux.Handle("POST "+faults.ResultsPath, hold.Requests(results))
 	mux.Handle("/", arena.Handler())
 	if backing.memory != nil {
 		mux.Handle("GET /memory", backing.memory)
 	}
-	return errors.Join(serve(ctx, mux, logger), deliveries.Close())
+	return errors.Join(process.Serve(ctx, mux, logger), deliveries.Close())
 }
 
 // backing is where a lobby keeps its books.
@@ -139,8 +139,8 @@ func openBacking(ctx context.Context, flags lobbyFlags) (backing, error) {
 		return backing{}, err
 	}
 	switch flags.sabotage {
-	case faults.SkipReceipt:
-		opened.store = faults.WithoutReceipts(opened.store)
+	case sabotage.SkipReceipt:
+		opened.store = sabotage.WithoutReceipts(opened.store)
 	case faults.ReleaseBeforeCommit:
 		opened.store = faults.ReleasingEarly(opened.store, func(ctx context.Context, id string) error {
 			_, err := opened.rooms.Release(ctx, id)
@@ -155,7 +155,7 @@ func openBacking(ctx context.Context, flags lobbyFlags) (backing, error) {
 type heldRooms struct{ lobby.Rooms }
 
 func (r heldRooms) Release(ctx context.Context, id string) (int, error) {
-	faults.HoldHere(ctx)
+	hold.Here(ctx, faults.HoldRelease)
 	return r.Rooms.Release(ctx, id)
 }
 
@@ -232,37 +232,6 @@ func showMemory(fake *receipttest.Fake[lobby.Repository], database *memory.Datab
 		}
 		_ = json.NewEncoder(w).Encode(shown) // an error is a client that has gone
 	}
-}
-
-// serve listens on the loopback interface, tells the parent where, and serves
-// until ctx is done.
-func serve(ctx context.Context, handler http.Handler, logger *slog.Logger) error {
-	var listening net.ListenConfig
-	listener, err := listening.Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	server := &http.Server{
-		Handler: handler, ReadHeaderTimeout: 10 * time.Second,
-		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
-	}
-	if err := process.Announce("http://" + listener.Addr().String()); err != nil {
-		return err
-	}
-	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(listener) }()
-	select {
-	case err := <-failed:
-		return err
-	case <-ctx.Done():
-	}
-	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-	defer cancel()
-	if err := server.Shutdown(ending); err != nil {
-		// A connection that was opened and never used keeps Shutdown waiting.
-		return server.Close()
-	}
-	return nil
 }
 
 func playerNames(count int) []string {

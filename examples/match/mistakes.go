@@ -7,6 +7,7 @@ import (
 	"github.com/settleonce/settleonce/receipt"
 	"github.com/settleonce/settleonce/settle"
 
+	"github.com/settleonce/settleonce/examples/drill/wait"
 	"github.com/settleonce/settleonce/examples/match/battle"
 	"github.com/settleonce/settleonce/examples/match/faults"
 	"github.com/settleonce/settleonce/examples/match/result"
@@ -14,12 +15,12 @@ import (
 
 // mistakes has the battle node report what it should not.
 func (d *drill) mistakes(ctx context.Context) error {
-	if d.options.arms(faults.UnknownRoom) {
+	if d.options.Arms(faults.UnknownRoom) {
 		if err := d.mistake(ctx, "unknown", receipt.NewID()); err != nil {
 			return err
 		}
 	}
-	if !d.options.arms(faults.LateAbort) {
+	if !d.options.Arms(faults.LateAbort) {
 		return nil
 	}
 	room, err := d.waitForDelivered(ctx)
@@ -31,7 +32,7 @@ func (d *drill) mistakes(ctx context.Context) error {
 
 func (d *drill) mistake(ctx context.Context, kind, room string) error {
 	d.plan.Spare(room)
-	if _, err := post(ctx, d.client, d.battle.url()+"/mistakes/"+kind+"/"+room, nil, nil); err != nil {
+	if _, err := post(ctx, d.client, d.battle.URL()+"/mistakes/"+kind+"/"+room, nil, nil); err != nil {
 		return fmt.Errorf("mistake %s: %w", kind, err)
 	}
 	return nil
@@ -41,13 +42,13 @@ func (d *drill) mistake(ctx context.Context, kind, room string) error {
 // the outbox and will not come back. It returns "" where the run has no such
 // match.
 func (d *drill) waitForDelivered(ctx context.Context) (room string, err error) {
-	err = d.until(ctx, func() (bool, error) {
+	err = wait.Until(ctx, func() (bool, error) {
 		delivered, left, err := d.delivered()
 		if err != nil {
 			return false, err
 		}
 		for _, entry := range delivered {
-			stored, found, err := d.books.receipt(ctx, result.Key(entry.RoomID))
+			stored, found, err := d.books.Receipt(ctx, result.Key(entry.RoomID))
 			if err != nil {
 				return false, err
 			}
@@ -87,7 +88,7 @@ func (d *drill) delivered() (delivered []battle.Entry, left int, err error) {
 // settleDown waits until every result has been in the outbox, nothing is in it
 // any more, and every lobby is back.
 func (d *drill) settleDown(ctx context.Context) error {
-	return d.until(ctx, func() (bool, error) {
+	return wait.Until(ctx, func() (bool, error) {
 		handedOver, err := d.directory.handedOver()
 		if err != nil {
 			return false, err

@@ -5,9 +5,10 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"slices"
 	"time"
 
+	"github.com/settleonce/settleonce/examples/drill/fault"
+	"github.com/settleonce/settleonce/examples/drill/sabotage"
 	"github.com/settleonce/settleonce/examples/match/faults"
 )
 
@@ -22,29 +23,13 @@ type options struct {
 	json       bool
 	keep       bool
 
-	requested []faults.Name
-	disarmed  []faults.Name
+	fault.Choice
 	// sabotage is the name of one sabotage; empty: none.
 	sabotage string
 }
 
-// armed returns the faults that are to happen: those requested and not
-// disarmed.
-func (o *options) armed() []faults.Name {
-	var armed []faults.Name
-	for _, fault := range o.requested {
-		if !slices.Contains(o.disarmed, fault) {
-			armed = append(armed, fault)
-		}
-	}
-	return armed
-}
-
-func (o *options) arms(fault faults.Name) bool { return slices.Contains(o.armed(), fault) }
-
 func parseOptions(args []string) (options, error) {
 	var o options
-	var requested, disarmed string
 	set := flag.NewFlagSet("match", flag.ContinueOnError)
 	set.StringVar(&o.dsn, "dsn", os.Getenv("DATABASE_URL"), "`connection` string of a PostgreSQL database, in which the run makes two schemas of its own; without it, nor DATABASE_URL, a private server is started")
 	set.BoolVar(&o.memory, "memory", false, "use the in-memory fake, as where no PostgreSQL can be found")
@@ -54,12 +39,8 @@ func parseOptions(args []string) (options, error) {
 	set.DurationVar(&o.limit, "limit", 0, "how long the run may take before it is cut short and audited; zero: 40 s, and 50 ms for each match")
 	set.BoolVar(&o.json, "json", false, "print the figures as JSON on the last line, in place of the table")
 	set.BoolVar(&o.keep, "keep", false, "keep the run's directory, with its outbox, journal, logs and observations")
-	set.StringVar(&requested, "faults", "all", fmt.Sprintf("all, none, or names between commas: %v", faults.Names()))
-	set.StringVar(&disarmed, "disarm", "", "`faults` that stay requested and do not happen, between commas; the run must report them as missing")
-	sabotages := make(map[string]*bool)
-	for _, sabotage := range faults.Sabotages() {
-		sabotages[sabotage.Name] = set.Bool(sabotage.Name, false, fmt.Sprintf("sabotage: %s; the audit's %q must then be above zero", sabotage.What, sabotage.Figure))
-	}
+	readChoice := o.Flags(set, faults.Catalogue())
+	readSabotage := sabotage.Flags(set, faults.Sabotages())
 	if err := set.Parse(args); err != nil {
 		return options{}, err
 	}
@@ -83,22 +64,9 @@ func parseOptions(args []string) (options, error) {
 		o.dsn = ""
 	}
 	var err error
-	if o.requested, err = faults.Parse(requested); err != nil {
-		broken = append(broken, fmt.Errorf("-faults: %w", err))
+	if o.sabotage, err = readSabotage(); err != nil {
+		broken = append(broken, err)
 	}
-	if disarmed != "" {
-		if o.disarmed, err = faults.Parse(disarmed); err != nil {
-			broken = append(broken, fmt.Errorf("-disarm: %w", err))
-		}
-	}
-	for name, chosen := range sabotages {
-		if !*chosen {
-			continue
-		}
-		if o.sabotage != "" {
-			broken = append(broken, errors.New("one sabotage at a time"))
-		}
-		o.sabotage = name
-	}
+	broken = append(broken, readChoice())
 	return o, errors.Join(broken...)
 }

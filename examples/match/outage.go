@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"syscall"
 
+	"github.com/settleonce/settleonce/examples/drill/wait"
 	"github.com/settleonce/settleonce/examples/match/faults"
 	"github.com/settleonce/settleonce/examples/match/lobby"
 )
@@ -20,7 +21,7 @@ const (
 // outage is a time in which no result is settled: the operator releases some
 // players early, and the battle node is killed while it owes results.
 func (d *drill) outage(ctx context.Context) error {
-	if !d.options.arms(faults.KillBattle) && !d.options.arms(faults.EarlyRelease) {
+	if !d.options.Arms(faults.KillBattle) && !d.options.Arms(faults.EarlyRelease) {
 		return nil
 	}
 	select {
@@ -31,12 +32,12 @@ func (d *drill) outage(ctx context.Context) error {
 	if err := d.waitForResults(ctx); err != nil {
 		return err
 	}
-	if d.options.arms(faults.EarlyRelease) {
+	if d.options.Arms(faults.EarlyRelease) {
 		if err := d.releaseEarly(ctx); err != nil {
 			return err
 		}
 	}
-	if d.options.arms(faults.KillBattle) {
+	if d.options.Arms(faults.KillBattle) {
 		if err := d.killBattle(ctx); err != nil {
 			return err
 		}
@@ -48,7 +49,7 @@ func (d *drill) outage(ctx context.Context) error {
 // waitForResults waits until the outbox holds as many results as the outage is
 // to last for, or all that can be.
 func (d *drill) waitForResults(ctx context.Context) error {
-	return d.until(ctx, func() (bool, error) {
+	return wait.Until(ctx, func() (bool, error) {
 		settled, err := d.books.settled(ctx)
 		if err != nil {
 			return false, err
@@ -62,7 +63,7 @@ func (d *drill) waitForResults(ctx context.Context) error {
 // where the players came free and the store had no receipt.
 func (d *drill) releaseEarly(ctx context.Context) error {
 	released := 0
-	return d.until(ctx, func() (bool, error) {
+	return wait.Until(ctx, func() (bool, error) {
 		owed, err := d.directory.owed()
 		if err != nil {
 			return false, err
@@ -75,7 +76,7 @@ func (d *drill) releaseEarly(ctx context.Context) error {
 			if err != nil {
 				return false, err
 			}
-			_, settled, err := d.books.receipt(ctx, e.Key)
+			_, settled, err := d.books.Receipt(ctx, e.Key)
 			if err != nil {
 				return false, err
 			}
@@ -111,7 +112,7 @@ func (d *drill) operatorReleases(ctx context.Context, room string) (freed int, e
 // killBattle kills the battle node, counts what it still owes on disk, and
 // starts it again.
 func (d *drill) killBattle(ctx context.Context) error {
-	signal, err := d.battle.kill()
+	signal, err := d.battle.Kill()
 	if err != nil {
 		return err
 	}
@@ -124,5 +125,5 @@ func (d *drill) killBattle(ctx context.Context) error {
 			return err
 		}
 	}
-	return d.battle.start(ctx)
+	return d.battle.Start(ctx)
 }

@@ -17,9 +17,12 @@ import (
 
 	"github.com/settleonce/settleonce/pgstore/pgtemp"
 
+	"github.com/settleonce/settleonce/examples/drill/database"
+	"github.com/settleonce/settleonce/examples/drill/drilltest"
+	"github.com/settleonce/settleonce/examples/drill/fault"
+	"github.com/settleonce/settleonce/examples/drill/sabotage"
 	"github.com/settleonce/settleonce/examples/match/audit"
 	"github.com/settleonce/settleonce/examples/match/faults"
-	"github.com/settleonce/settleonce/examples/match/lobby/lobbytest"
 )
 
 // programVariable makes this test binary the program itself, in whichever role:
@@ -38,7 +41,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	os.Exit(lobbytest.WithServer(func(server string) int {
+	os.Exit(drilltest.WithServer(func(server string) int {
 		dsn = server
 		return m.Run()
 	}))
@@ -112,9 +115,9 @@ func TestAllFaults(t *testing.T) {
 			t.Errorf("%s is %d", name, figure)
 		}
 	}
-	for _, fault := range faults.Names() {
-		if f.Faults[string(fault)] == 0 {
-			t.Errorf("%s was not observed", fault)
+	for _, name := range faults.Catalogue().Names() {
+		if f.Faults[string(name)] == 0 {
+			t.Errorf("%s was not observed", name)
 		}
 	}
 	if f.Store != "postgresql" || !strings.Contains(ran.first(), "at -dsn or DATABASE_URL") {
@@ -134,14 +137,14 @@ func TestNoFaults(t *testing.T) {
 
 func TestFaultThatDoesNotHappenIsMissing(t *testing.T) {
 	t.Parallel()
-	for _, fault := range faults.Names() {
-		t.Run(string(fault), func(t *testing.T) {
+	for _, name := range faults.Catalogue().Names() {
+		t.Run(string(name), func(t *testing.T) {
 			t.Parallel()
-			ran := program(t, "-disarm", string(fault))
-			if ran.code != exitBooks || !strings.Contains(ran.stderr, "requested and not observed: "+string(fault)+"\n") {
+			ran := program(t, "-disarm", string(name))
+			if ran.code != exitBooks || !strings.Contains(ran.stderr, "requested and not observed: "+string(name)+"\n") {
 				t.Errorf("exit code %d, standard error %q", ran.code, ran.stderr)
 			}
-			if count, requested := ran.figures.Faults[string(fault)]; count != 0 || !requested {
+			if count, requested := ran.figures.Faults[string(name)]; count != 0 || !requested {
 				t.Errorf("observed %d times, requested: %v", count, requested)
 			}
 			if f := ran.figures; f.Lost+f.Doubled+f.OutboxLeft != 0 {
@@ -157,13 +160,13 @@ func TestSabotage(t *testing.T) {
 		"lost":           func(f audit.Figures) int { return f.Lost },
 		"released_early": func(f audit.Figures) int { return f.ReleasedEarly },
 	}
-	needs := map[string]string{faults.SkipReceipt: "none", faults.DeleteOnBareOK: "bare-200", faults.ReleaseBeforeCommit: "none"}
-	for _, sabotage := range faults.Sabotages() {
-		t.Run(sabotage.Name, func(t *testing.T) {
+	needs := map[string]string{sabotage.SkipReceipt: "none", faults.DeleteOnBareOK: "bare-200", faults.ReleaseBeforeCommit: "none"}
+	for _, guard := range faults.Sabotages() {
+		t.Run(guard.Name, func(t *testing.T) {
 			t.Parallel()
-			ran := program(t, "-faults", needs[sabotage.Name], "-"+sabotage.Name)
-			if figure[sabotage.Figure](ran.figures) == 0 || ran.code != exitBooks {
-				t.Errorf("exit code %d, figures %+v; want %s above zero", ran.code, ran.figures, sabotage.Figure)
+			ran := program(t, "-faults", needs[guard.Name], "-"+guard.Name)
+			if figure[guard.Figure](ran.figures) == 0 || ran.code != exitBooks {
+				t.Errorf("exit code %d, figures %+v; want %s above zero", ran.code, ran.figures, guard.Figure)
 			}
 		})
 	}
@@ -176,13 +179,13 @@ func TestMemory(t *testing.T) {
 	if ran.figures.Store != "memory" || !strings.HasPrefix(ran.first(), "store: in memory") {
 		t.Errorf("store %q, first line %q", ran.figures.Store, ran.first())
 	}
-	for _, fault := range faults.Names() {
-		count, requested := ran.figures.Faults[string(fault)]
-		if requested == fault.NeedsDatabase() || requested && count == 0 {
-			t.Errorf("%s: observed %d times, requested: %v", fault, count, requested)
+	for _, known := range faults.Catalogue() {
+		count, requested := ran.figures.Faults[string(known.Name)]
+		if requested == known.NeedsDatabase || requested && count == 0 {
+			t.Errorf("%s: observed %d times, requested: %v", known.Name, count, requested)
 		}
-		if named := strings.Contains(ran.first(), string(fault)); named != fault.NeedsDatabase() {
-			t.Errorf("the first line names %s: %v\n%s", fault, named, ran.first())
+		if named := strings.Contains(ran.first(), string(known.Name)); named != known.NeedsDatabase {
+			t.Errorf("the first line names %s: %v\n%s", known.Name, named, ran.first())
 		}
 	}
 }
@@ -191,11 +194,11 @@ func TestMemory(t *testing.T) {
 // does not find it.
 func TestMemoryIsWhereNoServerIsInstalled(t *testing.T) {
 	t.Parallel()
-	missing := func(context.Context, string, []string) (*database, error) {
+	missing := func(context.Context, string, []string) (*database.Database, error) {
 		return nil, fmt.Errorf("start: %w", pgtemp.ErrNotInstalled)
 	}
 	var out bytes.Buffer
-	d := &drill{out: &out, options: options{requested: faults.Names()}}
+	d := &drill{out: &out, options: options{Choice: fault.Choice{Requested: faults.Catalogue().Names()}}}
 	if err := d.openStore(t.Context(), missing); err != nil {
 		t.Fatal(err)
 	}
@@ -203,15 +206,15 @@ func TestMemoryIsWhereNoServerIsInstalled(t *testing.T) {
 	if out.String() != want {
 		t.Errorf("first line %q, want %q", out.String(), want)
 	}
-	if d.options.arms(faults.KillLobby) || !d.options.arms(faults.LostAnswer) {
-		t.Errorf("requested are %v", d.options.requested)
+	if d.options.Arms(faults.KillLobby) || !d.options.Arms(faults.LostAnswer) {
+		t.Errorf("requested are %v", d.options.Requested)
 	}
-	d.options.requested = []faults.Name{faults.KillLobby}
+	d.options.Requested = []faults.Name{faults.KillLobby}
 	if err := d.openStore(t.Context(), missing); err == nil || !strings.Contains(err.Error(), "needs PostgreSQL") {
 		t.Errorf("error %v does not say what kill-lobby needs", err)
 	}
 	refused := errors.New("password authentication failed")
-	broken := func(context.Context, string, []string) (*database, error) { return nil, refused }
+	broken := func(context.Context, string, []string) (*database.Database, error) { return nil, refused }
 	if err := d.openStore(t.Context(), broken); !errors.Is(err, refused) {
 		t.Errorf("error %v, want that of the server: only a missing one is replaced", err)
 	}

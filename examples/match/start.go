@@ -8,18 +8,20 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"slices"
 	"syscall"
 	"time"
 
 	"github.com/settleonce/settleonce/pgstore/pgfault"
 	"github.com/settleonce/settleonce/pgstore/pgtemp"
 
+	"github.com/settleonce/settleonce/examples/drill/database"
+	"github.com/settleonce/settleonce/examples/drill/fault"
+	"github.com/settleonce/settleonce/examples/drill/process"
 	"github.com/settleonce/settleonce/examples/match/faults"
 )
 
 // opener is openDatabase.
-type opener func(ctx context.Context, dsn string, players []string) (*database, error)
+type opener func(ctx context.Context, dsn string, players []string) (*database.Database, error)
 
 // openStore finds a store and says which on the first line of output.
 func (d *drill) openStore(ctx context.Context, open opener) error {
@@ -28,39 +30,21 @@ func (d *drill) openStore(ctx context.Context, open opener) error {
 		opened, err := open(ctx, d.options.dsn, playerNames(players))
 		switch {
 		case err == nil:
-			d.database, d.books = opened, opened
-			fmt.Fprintf(d.out, "store: %s\n", opened.description)
+			d.database, d.books = opened, arena{opened}
+			fmt.Fprintf(d.out, "store: %s\n", opened.Description)
 			return nil
 		case !errors.Is(err, pgtemp.ErrNotInstalled):
 			return err
 		}
 		reason = "since there is no PostgreSQL to be had"
 	}
-	unavailable, err := d.options.withoutDatabase()
-	if err != nil {
+	unavailable := faults.Catalogue().NeedDatabase()
+	if err := d.options.Without(faults.Catalogue(), unavailable, "PostgreSQL"); err != nil {
 		return err
 	}
 	d.books = memoryOfLobby{d}
 	fmt.Fprintf(d.out, "store: in memory, the fake of receipttest, %s; one lobby, whose books die with it; not available: %v\n", reason, unavailable)
 	return nil
-}
-
-// withoutDatabase takes out what needs a database. What was asked for by name
-// cannot be taken out.
-func (o *options) withoutDatabase() (unavailable []faults.Name, err error) {
-	for _, fault := range faults.Names() {
-		if fault.NeedsDatabase() {
-			unavailable = append(unavailable, fault)
-		}
-	}
-	all := len(o.requested) == len(faults.Names())
-	for _, fault := range unavailable {
-		if slices.Contains(o.requested, fault) && !all {
-			return nil, fmt.Errorf("-faults: %q needs PostgreSQL", fault)
-		}
-	}
-	o.requested = slices.DeleteFunc(o.requested, faults.Name.NeedsDatabase)
-	return unavailable, nil
 }
 
 // start starts the proxies, the lobbies and the battle node.
@@ -70,7 +54,7 @@ func (d *drill) start(ctx context.Context) (err error) {
 		return err
 	}
 	d.logger = slog.New(slog.NewTextHandler(log, nil))
-	if d.ledger, err = faults.OpenLedger(d.directory.ledger()); err != nil {
+	if d.ledger, err = fault.OpenLedger(d.directory.ledger()); err != nil {
 		return err
 	}
 	if err := d.prepareFiles(); err != nil {
@@ -79,7 +63,7 @@ func (d *drill) start(ctx context.Context) (err error) {
 	lobbyNames := []string{"lobby-a"}
 	if d.database != nil {
 		lobbyNames = append(lobbyNames, "lobby-b")
-		if d.cutter, err = pgfault.Listen(pgfault.Config{Target: d.database.dsn}); err != nil {
+		if d.cutter, err = pgfault.Listen(pgfault.Config{Target: d.database.DSN}); err != nil {
 			return err
 		}
 	}
@@ -97,21 +81,21 @@ func (d *drill) start(ctx context.Context) (err error) {
 		lobby: d.proxyURL, outbox: d.directory.outbox(), journal: d.directory.journal(), replays: d.directory.replays(),
 		matches: d.options.matches, seed: d.options.seed, voteWindow: d.options.voteWindow, sabotage: d.options.sabotage,
 	}
-	d.cutting = d.newCutting()
-	if err := d.cutting.next(ctx, 0); err != nil {
+	d.cuts = d.newCuts()
+	if err := d.nextCut(ctx, 0); err != nil {
 		return err
 	}
 	d.battle = d.newRole("battle", flags.args())
-	return d.battle.start(ctx)
+	return d.battle.Start(ctx)
 }
 
 func (d *drill) prepareFiles() error {
-	if d.options.arms(faults.PoisonFile) {
+	if d.options.Arms(faults.PoisonFile) {
 		if err := d.directory.plantPoison(); err != nil {
 			return err
 		}
 	}
-	if d.options.arms(faults.ReplayUnwritable) {
+	if d.options.Arms(faults.ReplayUnwritable) {
 		return d.directory.blockReplays()
 	}
 	return nil
@@ -122,21 +106,21 @@ func (d *drill) lobbyFlags(name string) lobbyFlags {
 		deliveries: d.directory.deliveries(name), sabotage: d.options.sabotage, players: players, seed: d.options.seed,
 	}
 	if d.database != nil {
-		flags.dsn, flags.settlementDSN = d.database.dsn, d.cutter.DSN()
-		flags.schema, flags.receipts = d.database.schema, d.database.receipts
-	} else if d.options.arms(faults.CommitCut) {
-		flags.cuts = d.cuts()
+		flags.dsn, flags.settlementDSN = d.database.DSN, d.cutter.DSN()
+		flags.schema, flags.receipts = d.database.Schema, d.database.ReceiptSchema
+	} else if d.options.Arms(faults.CommitCut) {
+		flags.cuts = d.cutCount()
 	}
 	return flags
 }
 
 // startProxy starts the proxy between the battle node and the lobbies.
 func (d *drill) startProxy(ctx context.Context, lobbies int) error {
-	d.plan = faults.NewPlan(d.options.seed, d.options.matches, d.options.armed())
+	d.plan = faults.NewPlan(d.options.seed, d.options.matches, d.options.Armed())
 	d.proxy = faults.NewProxy(lobbies, faults.ProxyConfig{
-		Plan: d.plan, Ledger: d.ledger, Receipt: d.books.receipt, Kill: d.killLobby, Client: d.client, Logger: d.logger,
+		Plan: d.plan, Ledger: d.ledger, Receipt: d.books.Receipt, Kill: d.killLobby, Client: d.client, Logger: d.logger,
 	})
-	if d.options.arms(faults.KillBattle) || d.options.arms(faults.EarlyRelease) {
+	if d.options.Arms(faults.KillBattle) || d.options.Arms(faults.EarlyRelease) {
 		d.proxy.PlanOutage(d.options.matches / 4)
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
@@ -149,17 +133,46 @@ func (d *drill) startProxy(ctx context.Context, lobbies int) error {
 	return nil
 }
 
+// newRole returns a role of this program.
+func (d *drill) newRole(name string, args []string, env ...string) *process.Role {
+	return process.OfThisProgram(process.Config{
+		Name: name, Args: args, LogPath: d.directory.log(name),
+		Env: append(env, secretVariable+"="+d.secret),
+	})
+}
+
+// cutCount is how many commits are cut.
+func (d *drill) cutCount() int { return max(3, d.options.matches/20) }
+
+// newCuts returns the cuts of the run; nil where there are none.
+func (d *drill) newCuts() *fault.Cuts {
+	if d.cutter == nil || !d.options.Arms(faults.CommitCut) {
+		return nil
+	}
+	return fault.NewCuts(fault.CutsConfig{
+		Proxy: d.cutter, Total: d.cutCount(), Span: d.options.matches / 2,
+		Fault: faults.CommitCut, Ledger: d.ledger, Logger: d.logger,
+	})
+}
+
+func (d *drill) nextCut(ctx context.Context, settled int) error {
+	if d.cuts == nil {
+		return nil
+	}
+	return d.cuts.Next(ctx, settled)
+}
+
 func (d *drill) startLobby(ctx context.Context, i int) error {
-	if err := d.lobbies[i].start(ctx); err != nil {
+	if err := d.lobbies[i].Start(ctx); err != nil {
 		return err
 	}
-	d.proxy.SetLobby(i, d.lobbies[i].url())
+	d.proxy.SetLobby(i, d.lobbies[i].URL())
 	return nil
 }
 
 // killLobby kills a lobby and has it started again.
 func (d *drill) killLobby(ctx context.Context, i int) (syscall.Signal, error) {
-	signal, err := d.lobbies[i].kill()
+	signal, err := d.lobbies[i].Kill()
 	if err != nil {
 		return 0, err
 	}
@@ -181,10 +194,10 @@ func (d *drill) killLobby(ctx context.Context, i int) (syscall.Signal, error) {
 func (d *drill) stopRoles(ctx context.Context) error {
 	var err error
 	if d.battle != nil {
-		err = d.battle.stop(ctx)
+		err = d.battle.Stop(ctx)
 	}
 	for _, lobby := range d.lobbies {
-		err = errors.Join(err, lobby.stop(ctx))
+		err = errors.Join(err, lobby.Stop(ctx))
 	}
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/settleonce/settleonce/examples/drill/fault"
 	"github.com/settleonce/settleonce/examples/match/audit"
 	"github.com/settleonce/settleonce/examples/match/faults"
 )
@@ -17,23 +18,12 @@ func (d *drill) judge(facts audit.Facts) (inOrder bool, err error) {
 	if d.database != nil {
 		report.Store = "postgresql"
 	}
-	observations, err := faults.ReadLedger(d.directory.ledger())
+	observations, err := fault.ReadLedger(d.directory.ledger())
 	if err != nil {
 		return false, err
 	}
-	report.Faults = make(map[string]int)
-	for _, fault := range d.options.requested {
-		report.Faults[string(fault)] = 0
-	}
-	for _, observation := range observations {
-		report.Faults[string(observation.Fault)]++
-	}
 	var missing []string
-	for _, fault := range d.options.requested {
-		if report.Faults[string(fault)] == 0 {
-			missing = append(missing, string(fault))
-		}
-	}
+	report.Faults, missing = d.options.Tally(observations)
 	report.Seconds = float64(time.Since(d.started).Milliseconds()) / 1000
 	inOrder = report.InOrder() && len(missing) == 0 && !d.cutShort
 	return inOrder, d.print(&report, missing, inOrder)

@@ -33,7 +33,7 @@ func (r *Report) Write(w io.Writer) error {
 		fmt.Fprintf(table, "faults observed\n")
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Faults)) {
-		note := faults.Name(name).Effect()
+		note := faults.Catalogue().Effect(faults.Name(name))
 		if r.Faults[name] == 0 {
 			note = "MISSING: requested, and its effect was not observed"
 		}

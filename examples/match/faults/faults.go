@@ -1,20 +1,11 @@
 // Package faults breaks what lies between the battle node and a receipt, in
-// named ways, and takes note of what it saw come of it.
-//
-// A fault counts when its effect was observed, not when it was ordered: the
-// receipt is in the store and the answer did not arrive, the process was reaped
-// with signal 9, the sender came again. What was observed goes to a [Ledger], a
-// file, with the evidence.
+// named ways, and takes note in a [fault.Ledger] of what it saw come of it.
 package faults
 
-import (
-	"fmt"
-	"slices"
-	"strings"
-)
+import "github.com/settleonce/settleonce/examples/drill/fault"
 
 // Name names a fault.
-type Name string
+type Name = fault.Name
 
 // The faults.
 const (
@@ -50,66 +41,22 @@ const (
 	EarlyRelease Name = "early-release"
 )
 
-// Names returns all faults.
-func Names() []Name {
-	return []Name{
-		LostAnswer, CommitCut, Unavailable, BareOK, BareNotFound, KillLobby, KillBattle,
-		DuplicateStorm, LateAbort, UnknownRoom, PoisonFile, ReplayUnwritable, EarlyRelease,
+// Catalogue returns all faults, each with what must be seen of it.
+func Catalogue() fault.Catalogue {
+	const came = "the sender took no proof from it, and came again"
+	return fault.Catalogue{
+		{Name: LostAnswer, Effect: "the receipt is in the store, and the sender came again"},
+		{Name: CommitCut, Effect: "a connection was cut at COMMIT, and the lobby had no answer to it"},
+		{Name: Unavailable, Effect: came},
+		{Name: BareOK, Effect: came},
+		{Name: BareNotFound, Effect: came},
+		{Name: KillLobby, Effect: "reaped with signal 9; the receipt is in the store, and no answer came", NeedsDatabase: true},
+		{Name: KillBattle, Effect: "reaped with signal 9, with results on disk"},
+		{Name: DuplicateStorm, Effect: "two lobbies gave one and the same receipt", NeedsDatabase: true},
+		{Name: LateAbort, Effect: "set aside, and the receipt stands"},
+		{Name: UnknownRoom, Effect: "set aside, and there is no receipt"},
+		{Name: PoisonFile, Effect: "set aside, and held up nothing"},
+		{Name: ReplayUnwritable, Effect: "settled without a replay"},
+		{Name: EarlyRelease, Effect: "players came free, and there was no receipt"},
 	}
-}
-
-// Effect says what counts as the fault's effect: what has to be seen.
-func (n Name) Effect() string {
-	switch n {
-	case LostAnswer:
-		return "the receipt is in the store, and the sender came again"
-	case CommitCut:
-		return "a connection was cut at COMMIT, and the lobby had no answer to it"
-	case Unavailable, BareOK, BareNotFound:
-		return "the sender took no proof from it, and came again"
-	case KillLobby:
-		return "reaped with signal 9; the receipt is in the store, and no answer came"
-	case KillBattle:
-		return "reaped with signal 9, with results on disk"
-	case DuplicateStorm:
-		return "two lobbies gave one and the same receipt"
-	case LateAbort:
-		return "set aside, and the receipt stands"
-	case UnknownRoom:
-		return "set aside, and there is no receipt"
-	case PoisonFile:
-		return "set aside, and held up nothing"
-	case ReplayUnwritable:
-		return "settled without a replay"
-	case EarlyRelease:
-		return "players came free, and there was no receipt"
-	default:
-		return ""
-	}
-}
-
-// NeedsDatabase reports whether the fault takes a database that outlives a
-// process and that two lobbies share.
-func (n Name) NeedsDatabase() bool { return n == KillLobby || n == DuplicateStorm }
-
-// Parse reads "all", "none", or names between commas, each at most once.
-func Parse(text string) ([]Name, error) {
-	switch text {
-	case "all":
-		return Names(), nil
-	case "none":
-		return nil, nil
-	}
-	var names []Name
-	for part := range strings.SplitSeq(text, ",") {
-		name := Name(strings.TrimSpace(part))
-		if !slices.Contains(Names(), name) {
-			return nil, fmt.Errorf("faults: %q is not a fault; there are %v", name, Names())
-		}
-		if slices.Contains(names, name) {
-			return nil, fmt.Errorf("faults: %q is named twice", name)
-		}
-		names = append(names, name)
-	}
-	return names, nil
 }

@@ -16,11 +16,18 @@ import (
 
 	"github.com/settleonce/settleonce/outbox/event"
 	"github.com/settleonce/settleonce/receipt"
+
+	"github.com/settleonce/settleonce/examples/drill/fault"
+	"github.com/settleonce/settleonce/examples/drill/hold"
 )
 
 // ResultsPath is where results are delivered. All other paths are passed on as
 // they are.
 const ResultsPath = "/results"
+
+// HoldRelease is where a lobby can be held after its commit and before it frees
+// the players.
+const HoldRelease = "release"
 
 const (
 	// patience bounds what the proxy waits for in one delivery.
@@ -34,7 +41,7 @@ const (
 // ProxyConfig makes a proxy. Every field must be set.
 type ProxyConfig struct {
 	Plan   *Plan
-	Ledger *Ledger
+	Ledger *fault.Ledger
 	// Receipt asks the store itself whether a key has a receipt.
 	Receipt func(ctx context.Context, key receipt.Key) (receipt.Receipt, bool, error)
 	// Kill kills a lobby, by its number, and returns the signal that it was
@@ -333,7 +340,7 @@ func (p *Proxy) killLobby(w http.ResponseWriter, r *http.Request, key receipt.Ke
 	defer cancel()
 	place := p.nextHold()
 	held := r.Clone(ctx)
-	held.Header.Set(holdHeader, place)
+	held.Header.Set(hold.Header, place)
 	answered := make(chan arrival, 1)
 	go func() {
 		got, err := p.forward(ctx, url, held, body)
@@ -363,9 +370,9 @@ func (p *Proxy) nextHold() string {
 	defer p.mu.Unlock()
 	p.kills++
 	if p.kills%2 == 1 {
-		return holdRelease
+		return HoldRelease
 	}
-	return holdAnswer
+	return hold.Answer
 }
 
 // waitForReceipt waits until the store has the receipt of key. It gives up when

@@ -19,6 +19,8 @@ import (
 	"github.com/settleonce/settleonce/outbox/event"
 	"github.com/settleonce/settleonce/receipt"
 
+	"github.com/settleonce/settleonce/examples/drill/fault"
+	"github.com/settleonce/settleonce/examples/drill/hold"
 	"github.com/settleonce/settleonce/examples/match/faults"
 	"github.com/settleonce/settleonce/examples/match/result"
 	"github.com/settleonce/settleonce/examples/match/vote"
@@ -69,7 +71,7 @@ func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.answers != nil {
 		<-s.answers
 	}
-	faults.HoldHere(r.Context())
+	hold.Here(r.Context(), faults.HoldRelease)
 	w.Header().Set("Content-Type", receipt.MediaType)
 	_ = json.NewEncoder(w).Encode(stored)
 }
@@ -103,7 +105,7 @@ type bench struct {
 func newBench(t *testing.T, planned ...faults.Name) *bench {
 	t.Helper()
 	b := &bench{shop: &shop{receipts: make(map[receipt.Key]receipt.Receipt), signal: syscall.SIGKILL}, ledger: filepath.Join(t.TempDir(), "ledger")}
-	ledger, err := faults.OpenLedger(b.ledger)
+	ledger, err := fault.OpenLedger(b.ledger)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +115,7 @@ func newBench(t *testing.T, planned ...faults.Name) *bench {
 		Client: &http.Client{}, Logger: slog.New(slog.DiscardHandler),
 	})
 	for i := range 2 {
-		server := httptest.NewServer(faults.HoldRequests(b.shop))
+		server := httptest.NewServer(hold.Requests(b.shop))
 		t.Cleanup(server.Close)
 		b.lobbies = append(b.lobbies, server)
 		b.proxy.SetLobby(i, server.URL)
@@ -148,7 +150,7 @@ func (b *bench) deliver(t *testing.T, room string) (status int, isReceipt bool) 
 
 func (b *bench) observed(t *testing.T) map[faults.Name]int {
 	t.Helper()
-	observations, err := faults.ReadLedger(b.ledger)
+	observations, err := fault.ReadLedger(b.ledger)
 	if err != nil {
 		t.Fatal(err)
 	}

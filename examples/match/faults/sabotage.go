@@ -12,63 +12,23 @@ import (
 	"github.com/settleonce/settleonce/outbox/event"
 	"github.com/settleonce/settleonce/receipt"
 	"github.com/settleonce/settleonce/settle"
+
+	"github.com/settleonce/settleonce/examples/drill/sabotage"
 )
 
-// Sabotage takes one of the protocol's guards out, so that one can see what it
-// was there for: the audit then finds the figure above zero that it names.
-type Sabotage struct {
-	// Name is what the flag is called.
-	Name string
-	// What it does.
-	What string
-	// Figure is the audit's figure that must be above zero.
-	Figure string
-}
-
-// The names of the sabotages.
+// The names of the sabotages that are the match's own.
 const (
-	SkipReceipt         = "skip-receipt"
 	DeleteOnBareOK      = "delete-on-200"
 	ReleaseBeforeCommit = "release-before-commit"
 )
 
 // Sabotages returns all of them.
-func Sabotages() []Sabotage {
-	return []Sabotage{
-		{SkipReceipt, "the lobby settles without writing the match's receipt", "lost"},
-		{DeleteOnBareOK, "the battle node takes a bare 200 for a receipt", "lost"},
-		{ReleaseBeforeCommit, "the lobby frees the players before the settlement commits", "released_early"},
+func Sabotages() []sabotage.Sabotage {
+	return []sabotage.Sabotage{
+		{Name: sabotage.SkipReceipt, What: "the lobby settles without writing the match's receipt", Figure: "lost"},
+		{Name: DeleteOnBareOK, What: "the battle node takes a bare 200 for a receipt", Figure: "lost"},
+		{Name: ReleaseBeforeCommit, What: "the lobby frees the players before the settlement commits", Figure: "released_early"},
 	}
-}
-
-// WithoutReceipts returns a store that keeps each receipt under a key that
-// nobody will ask for.
-func WithoutReceipts[Tx any](store receipt.Store[Tx]) receipt.Store[Tx] {
-	return receiptless[Tx]{store}
-}
-
-type receiptless[Tx any] struct{ receipt.Store[Tx] }
-
-func (s receiptless[Tx]) Begin(ctx context.Context, claim receipt.Claim) (receipt.Session[Tx], error) {
-	key := claim.Key
-	claim.Key.ID = receipt.NewID()
-	session, err := s.Store.Begin(ctx, claim)
-	if err != nil {
-		return nil, err
-	}
-	return &receiptlessSession[Tx]{session, key, claim.Key}, nil
-}
-
-type receiptlessSession[Tx any] struct {
-	receipt.Session[Tx]
-	key, hidden receipt.Key
-}
-
-func (s *receiptlessSession[Tx]) Commit(ctx context.Context, r receipt.Receipt, events ...event.Event) (receipt.Receipt, error) {
-	r.Key = s.hidden
-	stored, err := s.Session.Commit(ctx, r, events...)
-	stored.Key = s.key
-	return stored, err
 }
 
 // ReleasingEarly returns a store that calls release with the key's id just

@@ -11,6 +11,7 @@ import (
 	"github.com/settleonce/settleonce/pgstore"
 	"github.com/settleonce/settleonce/receipt"
 
+	"github.com/settleonce/settleonce/examples/drill/drilltest"
 	"github.com/settleonce/settleonce/examples/match/lobby/lobbytest"
 	"github.com/settleonce/settleonce/examples/match/lobby/postgres"
 )
@@ -19,7 +20,7 @@ import (
 var dsn string
 
 func TestMain(m *testing.M) {
-	os.Exit(lobbytest.WithServer(func(server string) int {
+	os.Exit(drilltest.WithServer(func(server string) int {
 		dsn = server
 		return m.Run()
 	}))

@@ -1,4 +1,5 @@
-package lobbytest
+// Package drilltest starts the server that the tests of a drill share.
+package drilltest
 
 import (
 	"context"

@@ -9,7 +9,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/settleonce/settleonce/examples/match/process"
+	"github.com/settleonce/settleonce/examples/drill/process"
+	"github.com/settleonce/settleonce/examples/drill/wait"
 )
 
 const roleVariable = "PROCESS_TEST_ROLE"
@@ -112,5 +113,45 @@ func TestChildThatFails(t *testing.T) {
 	}
 	if err := child.Stop(t.Context()); err == nil || !strings.Contains(err.Error(), "exit status 3") {
 		t.Errorf("error %v does not tell the exit status", err)
+	}
+}
+
+func TestRoleComesBackAfterItsDeath(t *testing.T) {
+	t.Parallel()
+	role := process.NewRole(process.Config{
+		Name: "child", Path: os.Args[0], Env: []string{roleVariable + "=serve"}, LogPath: filepath.Join(t.TempDir(), "log"),
+	})
+	if _, err := role.Kill(); err == nil || role.URL() != "" {
+		t.Errorf("killed what does not run, at %q", role.URL())
+	}
+	for range 2 {
+		if err := role.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if role.Died() || role.URL() != "somewhere" {
+			t.Errorf("died: %v, at %q", role.Died(), role.URL())
+		}
+		if signal, err := role.Kill(); signal != syscall.SIGKILL || err != nil {
+			t.Errorf("ended by %v, error %v", signal, err)
+		}
+		if role.Died() {
+			t.Error("a role that was killed died by itself")
+		}
+	}
+	if !strings.Contains(role.LastLines(), "a line for the log") {
+		t.Errorf("last lines %q", role.LastLines())
+	}
+}
+
+func TestRoleThatEndsByItselfHasDied(t *testing.T) {
+	t.Parallel()
+	role := process.NewRole(process.Config{
+		Name: "child", Path: os.Args[0], Env: []string{roleVariable + "=fail"}, LogPath: filepath.Join(t.TempDir(), "log"),
+	})
+	if err := role.Start(t.Context()); err == nil {
+		t.Error("a role that failed was ready")
+	}
+	if err := wait.Until(t.Context(), func() (bool, error) { return role.Died(), nil }); err != nil {
+		t.Error(err)
 	}
 }
