@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/settleonce/settleonce/acceptance"
+
+	"github.com/settleonce/settleonce/examples/sportsbook/bet"
+	"github.com/settleonce/settleonce/examples/sportsbook/desk"
+	"github.com/settleonce/settleonce/examples/sportsbook/punter"
+)
+
+// everyVoid is how often a bet is voided by a trader, and how often a market.
+const everyVoid = 12
+
+// askAgain sends every command once more, as its client's notes have it, until
+// each has a final answer. A trader has the last word on those that are pending
+// still.
+func (d *drill) askAgain(ctx context.Context) error {
+	commands, err := d.sentCommands()
+	if err != nil {
+		return err
+	}
+	return eachOf(ctx, workers, commands, func(ctx context.Context, command acceptance.Command) error {
+		told, err := d.ask(ctx, command, punter.AnyAPI)
+		if err != nil {
+			return err
+		}
+		if read, _ := told.Decision(); read.Verdict != acceptance.Pending {
+			return nil
+		}
+		if err := d.resolve(ctx, command, acceptance.Decline); err != nil {
+			return err
+		}
+		_, err = d.ask(ctx, command, punter.AnyAPI)
+		return err
+	})
+}
+
+// sentCommands returns the commands that clients have sent, each as it was sent
+// first.
+func (d *drill) sentCommands() ([]acceptance.Command, error) {
+	notes, err := punter.ReadNotes(d.directory.notes())
+	if err != nil {
+		return nil, err
+	}
+	var commands []acceptance.Command
+	seen := make(map[bet.Reference]bool)
+	for _, note := range notes {
+		if note.Sent == nil || seen[note.Reference] {
+			continue
+		}
+		seen[note.Reference] = true
+		var command acceptance.Command
+		if err := json.Unmarshal(note.Sent, &command); err != nil {
+			return nil, fmt.Errorf("notes: %w", err)
+		}
+		command.Tenant, command.Wallet, command.ID = tenant, note.Wallet, note.ID
+		commands = append(commands, command)
+	}
+	return commands, nil
+}
+
+// closeBets voids some bets on a trader's word, and then posts the result of
+// every market until no bet is left open.
+func (d *drill) closeBets(ctx context.Context) error {
+	if err := d.voidSome(ctx); err != nil {
+		return err
+	}
+	found, err := d.desk.Markets(ctx)
+	if err != nil {
+		return err
+	}
+	random := rand.New(rand.NewPCG(d.options.seed, 0xe4d)) //nolint:gosec // a plan is to repeat
+	var open []string
+	winners := make(map[string]string)
+	for _, m := range found {
+		if m.Status == acceptance.MarketClosed {
+			continue
+		}
+		open = append(open, m.ID)
+		winners[m.ID] = selections()[random.IntN(3)]
+		if random.IntN(everyVoid) == 0 {
+			winners[m.ID] = "" // the market does not count
+		}
+	}
+	// A bet on two markets waits for the later result, whose request settles it.
+	return eachOf(ctx, workers, open, func(ctx context.Context, marketID string) error {
+		for {
+			closed, err := d.desk.Result(ctx, resultOf(marketID, winners[marketID]))
+			if err != nil || closed.Unfinished == 0 {
+				return err
+			}
+		}
+	})
+}
+
+// voidSome voids accepted bets, as a trader would who looks into cases.
+func (d *drill) voidSome(ctx context.Context) error {
+	notes, err := punter.ReadNotes(d.directory.notes())
+	if err != nil {
+		return err
+	}
+	seen := make(map[bet.Reference]bool)
+	for _, note := range notes {
+		if note.Told == nil || seen[note.Reference] {
+			continue
+		}
+		read, _ := note.Told.Decision()
+		if read.Verdict != acceptance.Accepted {
+			continue
+		}
+		seen[note.Reference] = true
+		if len(seen)%everyVoid != 0 {
+			continue
+		}
+		if _, err := d.desk.Void(ctx, note.Reference, "case-of-"+note.ID); err != nil && !errors.Is(err, desk.ErrRefused) {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,386 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/settleonce/settleonce/pgstore/pgtemp"
+
+	"github.com/settleonce/settleonce/examples/drill/database"
+	"github.com/settleonce/settleonce/examples/drill/drilltest"
+	"github.com/settleonce/settleonce/examples/drill/fault"
+	"github.com/settleonce/settleonce/examples/drill/sabotage"
+	"github.com/settleonce/settleonce/examples/sportsbook/audit"
+	"github.com/settleonce/settleonce/examples/sportsbook/faults"
+)
+
+// programVariable makes this test binary the program itself, in whichever role:
+// its children inherit it.
+const programVariable = "SPORTSBOOK_TEST_PROGRAM"
+
+// bets is how many bets the ordinary traffic of these tests has.
+const bets = 16
+
+// dsn is a server that the runs share, each with schemas of its own.
+var dsn string
+
+func TestMain(m *testing.M) {
+	if os.Getenv(programVariable) != "" {
+		main()
+		return
+	}
+	os.Exit(drilltest.WithServer(func(server string) int {
+		dsn = server
+		return m.Run()
+	}))
+}
+
+// outcome is how a run of the program ended.
+type outcome struct {
+	code    int
+	lines   []string // of standard output
+	figures audit.Figures
+	stderr  string
+}
+
+// first is the first line of output.
+func (o outcome) first() string { return o.lines[0] }
+
+// program runs the program with -json.
+func program(t *testing.T, args ...string) outcome {
+	t.Helper()
+	ran := plain(t, append([]string{"-json", "-bets", fmt.Sprint(bets)}, args...)...)
+	last := ran.lines[len(ran.lines)-1]
+	decoder := json.NewDecoder(strings.NewReader(last))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&ran.figures); err != nil {
+		t.Fatalf("the last line is not the figures: %v\n%s\n%s", err, last, ran.stderr)
+	}
+	return ran
+}
+
+func plain(t *testing.T, args ...string) outcome {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), os.Args[0], args...)
+	command.Env = append(os.Environ(), programVariable+"=yes")
+	if !slices.Contains(args, "-dsn") {
+		command.Env = append(command.Env, "DATABASE_URL="+dsn)
+	}
+	var stdout, stderr bytes.Buffer
+	command.Stdout, command.Stderr = &stdout, &stderr
+	err := command.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(stdout.String()), "\n")
+	return outcome{code: command.ProcessState.ExitCode(), lines: lines, stderr: stderr.String()}
+}
+
+// wantInOrder checks what must hold of every run whose books are in order.
+func wantInOrder(t *testing.T, o outcome) {
+	t.Helper()
+	f := o.figures
+	if o.code != 0 || f.Lost != 0 || f.Doubled != 0 || f.Unbalanced != 0 {
+		t.Errorf("exit code %d, figures %+v\n%s", o.code, f, o.stderr)
+	}
+	if f.Requests < bets || f.Accepted+f.Rejected+f.Requoted > f.Requests || f.Settled+f.Voided != f.Accepted {
+		t.Errorf("figures do not add up: %+v", f)
+	}
+}
+
+// On a server of its own a run has every fault.
+func TestAllFaults(t *testing.T) {
+	t.Parallel()
+	ran := program(t, "-dsn", "")
+	wantInOrder(t, ran)
+	f := ran.figures
+	for name, figure := range map[string]int{
+		"accepted": f.Accepted, "rejected": f.Rejected, "requoted": f.Requoted, "pending": f.Pending, "replays": f.Replays,
+		"conflicts": f.Conflicts, "settled": f.Settled, "voided": f.Voided, "events": f.Events, "seconds": int(1000 * f.Seconds),
+	} {
+		if figure <= 0 {
+			t.Errorf("%s is %d", name, figure)
+		}
+	}
+	for _, name := range faults.Catalogue().Names() {
+		if f.Faults[string(name)] == 0 {
+			t.Errorf("%s was not observed", name)
+		}
+	}
+	if f.Store != "postgresql" || !strings.Contains(ran.first(), "a private server") {
+		t.Errorf("store %q, first line %q", f.Store, ran.first())
+	}
+}
+
+// Somebody else's server is not restarted, and the run says so.
+func TestServerOfSomebodyElse(t *testing.T) {
+	t.Parallel()
+	ran := program(t, "-faults", "all")
+	wantInOrder(t, ran)
+	if _, requested := ran.figures.Faults[string(faults.Restart)]; requested {
+		t.Error("the restart was not left out")
+	}
+	if !strings.Contains(ran.first(), "at -dsn or DATABASE_URL") || !strings.Contains(ran.first(), "not available, since the server is somebody else's: [database-restart]") {
+		t.Errorf("first line %q", ran.first())
+	}
+	ran = plain(t, "-faults", "database-restart")
+	if ran.code != exitError || !strings.Contains(ran.stderr, `"database-restart" needs a private server`) {
+		t.Errorf("exit code %d, standard error %q", ran.code, ran.stderr)
+	}
+}
+
+func TestNoFaults(t *testing.T) {
+	t.Parallel()
+	ran := program(t, "-faults", "none")
+	wantInOrder(t, ran)
+	f := ran.figures
+	if f.Pending+f.Conflicts+len(f.Faults) != 0 || f.Replays != f.Requests {
+		t.Errorf("a clean run has figures %+v", f)
+	}
+}
+
+func TestFaultThatDoesNotHappenIsMissing(t *testing.T) {
+	t.Parallel()
+	for _, name := range faults.Catalogue().Names() {
+		t.Run(string(name), func(t *testing.T) {
+			t.Parallel()
+			args := []string{"-faults", string(name), "-disarm", string(name)}
+			if name == faults.Restart {
+				args = append(args, "-dsn", "")
+			}
+			ran := program(t, args...)
+			if ran.code != exitBooks || !strings.Contains(ran.stderr, "requested and not observed: "+string(name)+"\n") {
+				t.Errorf("exit code %d, standard error %q", ran.code, ran.stderr)
+			}
+			if count, requested := ran.figures.Faults[string(name)]; count != 0 || !requested {
+				t.Errorf("observed %d times, requested: %v", count, requested)
+			}
+			if f := ran.figures; f.Lost+f.Doubled+f.Unbalanced != 0 {
+				t.Errorf("figures %+v", f)
+			}
+		})
+	}
+}
+
+// Where all others happen, the one that does not is missed still.
+func TestOneOfAllFaultsIsMissing(t *testing.T) {
+	t.Parallel()
+	ran := program(t, "-disarm", string(faults.LostAnswer))
+	if ran.code != exitBooks || !strings.Contains(ran.stderr, "requested and not observed: lost-answer\n") {
+		t.Errorf("exit code %d, standard error %q", ran.code, ran.stderr)
+	}
+}
+
+func TestSabotage(t *testing.T) {
+	t.Parallel()
+	figure := map[string]func(outcome) int{
+		"doubled":         func(o outcome) int { return o.figures.Doubled },
+		"unbalanced":      func(o outcome) int { return o.figures.Unbalanced },
+		faults.FigureLate: func(o outcome) int { return strings.Count(o.stderr, "late: ") },
+	}
+	needs := map[string]string{
+		sabotage.SkipReceipt: "none", faults.NoFundsGuard: "wallet-race", faults.NoFence: "suspension", faults.UnbalancedJournal: "none",
+	}
+	for _, guard := range faults.Sabotages() {
+		t.Run(guard.Name, func(t *testing.T) {
+			t.Parallel()
+			ran := program(t, "-faults", needs[guard.Name], "-"+guard.Name)
+			if figure[guard.Figure](ran) == 0 || ran.code != exitBooks {
+				t.Errorf("exit code %d, figures %+v; want %s above zero\n%s", ran.code, ran.figures, guard.Figure, ran.stderr)
+			}
+		})
+	}
+}
+
+func TestMemory(t *testing.T) {
+	t.Parallel()
+	ran := program(t, "-memory")
+	wantInOrder(t, ran)
+	if ran.figures.Store != "memory" || !strings.HasPrefix(ran.first(), "store: in memory") {
+		t.Errorf("store %q, first line %q", ran.figures.Store, ran.first())
+	}
+	for _, known := range faults.Catalogue() {
+		count, requested := ran.figures.Faults[string(known.Name)]
+		if requested == known.NeedsDatabase || requested && count == 0 {
+			t.Errorf("%s: observed %d times, requested: %v", known.Name, count, requested)
+		}
+		if named := strings.Contains(ran.first(), string(known.Name)); named != known.NeedsDatabase {
+			t.Errorf("the first line names %s: %v\n%s", known.Name, named, ran.first())
+		}
+	}
+}
+
+// The guards of the memory are taken out like those of PostgreSQL. Commits that
+// are cut meanwhile hold nobody up.
+func TestSabotageInMemory(t *testing.T) {
+	t.Parallel()
+	ran := program(t, "-memory", "-faults", "commit-cut", "-"+sabotage.SkipReceipt)
+	if ran.code != exitBooks || ran.figures.Doubled == 0 || ran.figures.Lost == 0 || strings.Contains(ran.stderr, errLimit.Error()) {
+		t.Errorf("exit code %d, figures %+v\n%s", ran.code, ran.figures, ran.stderr)
+	}
+	if ran.figures.Faults[string(faults.CommitCut)] == 0 {
+		t.Error("no commit was cut")
+	}
+}
+
+// The test machine has PostgreSQL, so this is as far as a run can be shown that
+// does not find it.
+func TestMemoryIsWhereNoServerIsInstalled(t *testing.T) {
+	t.Parallel()
+	missing := func(context.Context, string) (*database.Database, error) {
+		return nil, fmt.Errorf("start: %w", pgtemp.ErrNotInstalled)
+	}
+	var out bytes.Buffer
+	d := &drill{out: &out, options: options{Choice: fault.Choice{Requested: faults.Catalogue().Names()}}}
+	if err := d.openStore(t.Context(), missing); err != nil {
+		t.Fatal(err)
+	}
+	want := "store: in memory, the fake of receipttest, since there is no PostgreSQL to be had; one API process, whose books die with it; not available: [wallet-race kill-api database-restart]\n"
+	if out.String() != want {
+		t.Errorf("first line %q, want %q", out.String(), want)
+	}
+	d.options.Requested = []fault.Name{faults.KillAPI}
+	if err := d.openStore(t.Context(), missing); err == nil || !strings.Contains(err.Error(), "needs PostgreSQL") {
+		t.Errorf("error %v does not say what kill-api needs", err)
+	}
+	refused := errors.New("password authentication failed")
+	broken := func(context.Context, string) (*database.Database, error) { return nil, refused }
+	if err := d.openStore(t.Context(), broken); !errors.Is(err, refused) {
+		t.Errorf("error %v, want that of the server: only a missing one is replaced", err)
+	}
+}
+
+// The same seed bets the same, and another one otherwise.
+func TestPlanDependsOnItsSeed(t *testing.T) {
+	t.Parallel()
+	plan := func(seed uint64) string {
+		var text strings.Builder
+		d := &drill{options: options{bets: bets, seed: seed}}
+		for _, s := range d.newSlips() {
+			fmt.Fprintln(&text, s.id, s.wallet, s.legs, s.stake, s.change, s.loseAnswer, s.consents)
+			for _, m := range s.moves {
+				fmt.Fprintln(&text, m.market, m.price.Selection, m.price.Odds)
+			}
+		}
+		return text.String()
+	}
+	one, again, other := plan(1), plan(1), plan(2)
+	if one != again {
+		t.Errorf("one seed gives two plans:\n%s\n%s", one, again)
+	}
+	if one == other {
+		t.Error("two seeds give one plan")
+	}
+}
+
+// Any account of the machine can list the arguments of a process.
+func TestPasswordIsNoArgument(t *testing.T) {
+	t.Parallel()
+	flags := apiFlags{dsn: "hidden", decisionsDSN: "hidden", playersPassword: "hidden", tradersPassword: "hidden"}
+	for _, argument := range flags.args() {
+		if strings.Contains(argument, "hidden") {
+			t.Errorf("argument %q", argument)
+		}
+	}
+	if got := strings.Count(strings.Join(flags.env(), " "), "hidden"); got != 4 {
+		t.Errorf("environment %q", flags.env())
+	}
+}
+
+// What a run that is cut short has not done, nobody has seen done.
+func TestRunThatTakesTooLong(t *testing.T) {
+	t.Parallel()
+	ran := program(t, "-faults", "none", "-limit", "1ms")
+	if ran.code != exitBooks || !strings.Contains(ran.stderr, "cut short") {
+		t.Errorf("exit code %d, standard error %q", ran.code, ran.stderr)
+	}
+}
+
+// However a run ends that can still do something, it leaves no files behind.
+func TestRunThatIsInterruptedClearsUp(t *testing.T) {
+	t.Parallel()
+	for name, interrupt := range map[string]func(*os.Process, io.Closer) error{
+		"Ctrl-C":          func(p *os.Process, _ io.Closer) error { return p.Signal(os.Interrupt) },
+		"terminated":      func(p *os.Process, _ io.Closer) error { return p.Signal(syscall.SIGTERM) },
+		"terminal closed": func(p *os.Process, _ io.Closer) error { return p.Signal(syscall.SIGHUP) },
+		"reader gone":     func(_ *os.Process, out io.Closer) error { return out.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			temporary := t.TempDir()
+			command := exec.CommandContext(t.Context(), os.Args[0], "-faults", "none")
+			command.Env = append(os.Environ(), programVariable+"=yes", "DATABASE_URL="+dsn, "TMPDIR="+temporary)
+			out, err := command.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := command.Start(); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+				t.Error(err)
+			}
+			if err := interrupt(command.Process, out); err != nil {
+				t.Error(err)
+			}
+			_ = command.Wait() // the state says more than the error
+			if code := command.ProcessState.ExitCode(); code != exitError {
+				t.Errorf("ended with %v, want exit code %d", command.ProcessState, exitError)
+			}
+			left, err := os.ReadDir(temporary)
+			if err != nil || len(left) != 0 {
+				t.Errorf("left behind: %v, error %v", left, err)
+			}
+		})
+	}
+}
+
+func TestTable(t *testing.T) {
+	t.Parallel()
+	ran := plain(t, "-bets", "4", "-faults", "changed-body")
+	text := strings.Join(ran.lines, "\n")
+	for _, want := range []string{"lost", "unbalanced", "journal EUR", "changed-body", "in order: nothing lost"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the output does not say %q:\n%s", want, text)
+		}
+	}
+	if ran.code != 0 {
+		t.Errorf("exit code %d\n%s", ran.code, ran.stderr)
+	}
+}
+
+func TestWrongArguments(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"-bets", "0"}, "-bets must be 1 or more"},
+		{[]string{"-faults", "nonsense"}, `"nonsense" is not a fault`},
+		{[]string{"-disarm", "nonsense"}, `"nonsense" is not a fault`},
+		{[]string{"-skip-receipt", "-no-fence"}, "one sabotage at a time"},
+		{[]string{"-limit", "-1s"}, "-limit must not be negative"},
+		{[]string{"surplus"}, `unknown argument "surplus"`},
+	} {
+		ran := plain(t, test.args...)
+		if ran.code != exitUsage || !strings.Contains(ran.stderr, test.want) {
+			t.Errorf("%v: exit code %d, standard error %q", test.args, ran.code, ran.stderr)
+		}
+	}
+	ran := plain(t, "-memory", "-faults", "kill-api")
+	if ran.code != exitError || !strings.Contains(ran.stderr, "needs PostgreSQL") {
+		t.Errorf("exit code %d, standard error %q", ran.code, ran.stderr)
+	}
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/settleonce/settleonce/examples/drill/fault"
+	"github.com/settleonce/settleonce/examples/sportsbook/audit"
+	"github.com/settleonce/settleonce/examples/sportsbook/faults"
+)
+
+// judge audits the facts and prints what came of it.
+func (d *drill) judge(facts audit.Facts) (inOrder bool, err error) {
+	report := audit.Judge(facts)
+	report.Store = "memory"
+	if d.database != nil {
+		report.Store = "postgresql"
+	}
+	observations, err := fault.ReadLedger(d.directory.ledger())
+	if err != nil {
+		return false, err
+	}
+	var missing []string
+	report.Faults, missing = d.options.Tally(observations)
+	report.Seconds = float64(time.Since(d.started).Milliseconds()) / 1000
+	inOrder = report.InOrder() && len(missing) == 0 && !d.cutShort
+	return inOrder, d.print(&report, missing, inOrder)
+}
+
+func (d *drill) print(report *audit.Report, missing []string, inOrder bool) error {
+	if !d.options.json {
+		if err := report.Write(d.out, faults.Catalogue()); err != nil {
+			return err
+		}
+	}
+	if d.options.json && len(report.Problems) > 0 {
+		fmt.Fprintln(os.Stderr, strings.Join(report.Problems, "\n"))
+	}
+	if d.cutShort {
+		fmt.Fprintln(os.Stderr, errLimit)
+	}
+	if len(missing) > 0 {
+		fmt.Fprintf(os.Stderr, "requested and not observed: %s\n", strings.Join(missing, ", "))
+	}
+	if d.options.json {
+		line, err := report.Figures.Line()
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(d.out, line)
+		return nil
+	}
+	for _, guard := range faults.Sabotages() {
+		if guard.Name == d.options.sabotage {
+			fmt.Fprintf(d.out, "sabotage: %s; %q must be above zero\n", guard.What, guard.Figure)
+		}
+	}
+	if inOrder {
+		fmt.Fprintln(d.out, "in order: nothing lost, nothing doubled, everything balanced, every requested fault observed")
+	} else {
+		fmt.Fprintln(d.out, "NOT in order")
+	}
+	return nil
+}
