@@ -48,19 +48,35 @@ func (d *drill) readNotes(facts *audit.Facts) error {
 		if note.Told == nil {
 			continue
 		}
-		read, _ := note.Told.Decision()
-		answer := audit.Answer{
-			Reference: note.Reference, Verdict: read.Verdict, Decision: read.Decision, Conflict: note.Told.Conflict(),
-		}
-		if read.Receipt != nil {
-			answer.Attempt, answer.Fingerprint = read.Receipt.Attempt, read.Receipt.Fingerprint
-		}
-		if read.Verdict == "" && !answer.Conflict && !note.Told.Passing() {
-			answer.Refusal = string(note.Told.Body)
+		answer, err := answerOf(note)
+		if err != nil {
+			return err
 		}
 		facts.Answers = append(facts.Answers, answer)
 	}
 	return nil
+}
+
+// answerOf returns what a client was told of which command.
+func answerOf(note punter.Note) (audit.Answer, error) {
+	read, _ := note.Told.Decision()
+	answer := audit.Answer{
+		Reference: note.Reference, Verdict: read.Verdict, Decision: read.Decision, Conflict: note.Told.Conflict(),
+	}
+	if note.Sent != nil {
+		command, err := note.Command(tenant)
+		if err != nil {
+			return audit.Answer{}, err
+		}
+		answer.Sent = &command
+	}
+	if read.Receipt != nil {
+		answer.Attempt, answer.Fingerprint = read.Receipt.Attempt, read.Receipt.Fingerprint
+	}
+	if read.Verdict == "" && !answer.Conflict && !note.Told.Passing() {
+		answer.Refusal = string(note.Told.Body)
+	}
+	return answer, nil
 }
 
 // observeCutsInMemory observes the commits that the fake has broken.

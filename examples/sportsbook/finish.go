@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 
 	"github.com/settleonce/settleonce/acceptance"
@@ -55,11 +53,10 @@ func (d *drill) sentCommands() ([]acceptance.Command, error) {
 			continue
 		}
 		seen[note.Reference] = true
-		var command acceptance.Command
-		if err := json.Unmarshal(note.Sent, &command); err != nil {
-			return nil, fmt.Errorf("notes: %w", err)
+		command, err := note.Command(tenant)
+		if err != nil {
+			return nil, err
 		}
-		command.Tenant, command.Wallet, command.ID = tenant, note.Wallet, note.ID
 		commands = append(commands, command)
 	}
 	return commands, nil

@@ -224,6 +224,15 @@ func TestResolution(t *testing.T) {
 	if !strings.Contains(string(declined.Decision), string(acceptance.CodeReferralDeclined)) {
 		t.Errorf("declined: %s", declined.Decision)
 	}
+
+	// A bet that was decided without a trader keeps its decision.
+	v.opinion = acceptance.RiskApprove
+	_, placed := v.mustPlace(t, place("slip-3", single()), acceptance.Accepted)
+	_, answered := v.mustPlace(t, resolve("slip-3", `{"ruling":"decline"}`), acceptance.Accepted)
+	wantHeader(t, answered.Header(), api.ReplayedHeader, "true")
+	if diff := cmp.Diff(placed.Body.String(), answered.Body.String()); diff != "" || answered.Code != http.StatusCreated {
+		t.Errorf("a trader's word on a decided bet: %d (-decision +answer)\n%s", answered.Code, diff)
+	}
 }
 
 // A rejection that is not stored says so, and decides nothing.

@@ -39,8 +39,9 @@ const (
 	// TypeConsentUsed: another command has used the consent. Successor names
 	// it. 409.
 	TypeConsentUsed = typeBase + "TypeConsentUsed"
-	// TypeNotReferred: the command does not wait for a trader, and never did.
-	// 409.
+	// TypeNotReferred: the command has neither a referral nor a decision, so
+	// there is nothing for a trader to decide. One that is decided already,
+	// referred or not, answers a trader with its decision. 409.
 	TypeNotReferred = typeBase + "TypeNotReferred"
 	// TypeClosedOtherwise: the bet or the market has been closed with another
 	// result. 409.

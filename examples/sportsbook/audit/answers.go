@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/settleonce/settleonce/acceptance"
+	"github.com/settleonce/settleonce/acceptance/money"
 	"github.com/settleonce/settleonce/receipt"
 
 	"github.com/settleonce/settleonce/examples/sportsbook/bet"
@@ -22,7 +23,16 @@ type decision struct {
 }
 
 type decidedLeg struct {
-	Market string `json:"market"`
+	Event     string         `json:"event"`
+	Market    string         `json:"market"`
+	Selection string         `json:"selection"`
+	Line      string         `json:"line"`
+	Requested requestedQuote `json:"requested"`
+}
+
+type requestedQuote struct {
+	Version string     `json:"version"`
+	Odds    money.Odds `json:"odds"`
 }
 
 func readDecision(text []byte) (decision, error) {

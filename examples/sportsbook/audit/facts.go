@@ -1,5 +1,5 @@
-// Package audit compares what clients were told with what is kept: receipts,
-// bets, holds, the journal, wallets, markets and events. It trusts no counter
+// Package audit compares what clients sent and were told with what is kept:
+// receipts, bets, holds, the journal, wallets, markets and events. It trusts no counter
 // that a process held in memory, and computes every sum itself.
 package audit
 
@@ -37,6 +37,9 @@ type Facts struct {
 // Answer is what one delivery of a command was answered with.
 type Answer struct {
 	bet.Reference
+	// Sent is the command that was delivered, as its client noted it down
+	// before. Nil: somebody else was told, such as the trader who decided.
+	Sent *acceptance.Command
 	// Verdict is what the answer said came of the command. Empty: it said
 	// nothing, and was a conflict or a failure.
 	Verdict acceptance.Verdict

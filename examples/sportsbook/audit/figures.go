@@ -30,8 +30,9 @@ type Figures struct {
 	Events int `json:"events"`
 	// Faults says how often the effect of each requested fault was observed.
 	Faults map[string]int `json:"faults"`
-	// Lost counts commands of which a client was told what is not kept, and
-	// accepted bets that lack one of their effects.
+	// Lost counts commands of which a client was told what is not kept, those
+	// of which something else is kept than was sent, and accepted bets that
+	// lack one of their effects.
 	Lost int `json:"lost"`
 	// Doubled counts commands with an effect more than once or without a
 	// receipt for it, and those that were answered in two ways.

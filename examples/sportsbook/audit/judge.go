@@ -45,6 +45,7 @@ func Judge(facts Facts) Report {
 	report.Events = len(facts.Events)
 	for _, command := range b.commands() {
 		report.judgeAnswers(b, command)
+		report.judgeSent(b, command)
 		report.judgeBet(b, command)
 		report.judgeClosing(b, command)
 	}

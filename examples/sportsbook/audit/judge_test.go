@@ -87,6 +87,37 @@ func inOrder(t *testing.T) audit.Facts {
 	return s.Facts
 }
 
+// command is what ann's client sends under an ID: ten on the home side.
+func (s *story) command(id, consents string) *acceptance.Command {
+	s.t.Helper()
+	return &acceptance.Command{
+		Tenant: tenant, Wallet: "ann", ID: id, Stake: euros(s.t, "10.00"), Consents: consents,
+		Type: acceptance.BetType{Kind: acceptance.Single},
+		Legs: []acceptance.Leg{{Event: "cup", Market: "final", Selection: "home", QuoteVersion: "1", Odds: odds(s.t, "2.1049")}},
+	}
+}
+
+func fingerprintOf(t *testing.T, command *acceptance.Command) fingerprint.Digest {
+	t.Helper()
+	sum, err := command.Fingerprint(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sum
+}
+
+// legsOf are the legs of a command as its decision has them.
+func legsOf(command *acceptance.Command) []acceptance.DecidedLeg {
+	legs := make([]acceptance.DecidedLeg, len(command.Legs))
+	for i, leg := range command.Legs {
+		legs[i] = acceptance.DecidedLeg{
+			Event: leg.Event, Market: leg.Market, Selection: leg.Selection, Line: leg.Line,
+			Requested: acceptance.RequestedQuote{Version: leg.QuoteVersion, Odds: leg.Odds},
+		}
+	}
+	return legs
+}
+
 func (s *story) receipt(key receipt.Key, outcome receipt.Kind, value string) receipt.Receipt {
 	return receipt.Receipt{Key: key, Outcome: outcome, Value: []byte(value), Attempt: "attempt-" + key.ID, RecordedAt: noon()}
 }
@@ -113,16 +144,23 @@ func (s *story) post(transaction wallet.Transaction) {
 // decide has a command sent, decided and answered twice.
 func (s *story) decide(id string, verdict acceptance.Verdict, consents string, placed *bet.Bet) {
 	s.t.Helper()
+	sent := s.command(id, consents)
 	value, err := json.Marshal(map[string]any{
-		"verdict": verdict, "bet": placed, "consents": consents, "legs": []map[string]string{{"market": "final"}},
+		"verdict": verdict, "bet": placed, "consents": consents, "legs": legsOf(sent),
 	})
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	answer := audit.Answer{Reference: ann(id), Verdict: verdict, Decision: value, Attempt: "attempt-" + id}
-	s.Answers = append(s.Answers, answer, answer)
+	answer := audit.Answer{
+		Reference: ann(id), Sent: sent, Verdict: verdict, Decision: value, Attempt: "attempt-" + id, Fingerprint: fingerprintOf(s.t, sent),
+	}
+	again := answer
+	again.Sent = s.command(id, consents)
+	s.Answers = append(s.Answers, answer, again)
 	s.Sent = append(s.Sent, ann(id))
-	s.Receipts = append(s.Receipts, s.receipt(acceptance.PlacingKey(tenant, "ann", id), verdict, string(value)))
+	stored := s.receipt(acceptance.PlacingKey(tenant, "ann", id), verdict, string(value))
+	stored.Fingerprint = answer.Fingerprint
+	s.Receipts = append(s.Receipts, stored)
 	s.tell(acceptance.PlacingKey(tenant, "ann", id), map[string]any{"wallet": "ann", "bet": id, "verdict": verdict})
 }
 
@@ -185,10 +223,17 @@ func (s *story) close(id string, state bet.State, payout string) {
 // later.
 func (s *story) refer(id string) {
 	s.t.Helper()
+	sent := s.command(id, "")
+	value, err := json.Marshal(map[string]any{"verdict": "pending", "legs": legsOf(sent)})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	stored := s.receipt(acceptance.ReferralKey(tenant, "ann", id), acceptance.Pending, string(value))
+	stored.Fingerprint = fingerprintOf(s.t, sent)
 	s.Answers = append(s.Answers, audit.Answer{
-		Reference: ann(id), Verdict: acceptance.Pending, Decision: []byte(`{"verdict":"pending"}`), Attempt: "attempt-" + id,
+		Reference: ann(id), Sent: sent, Verdict: acceptance.Pending, Decision: value, Attempt: stored.Attempt, Fingerprint: stored.Fingerprint,
 	})
-	s.Receipts = append(s.Receipts, s.receipt(acceptance.ReferralKey(tenant, "ann", id), acceptance.Pending, `{"verdict":"pending"}`))
+	s.Receipts = append(s.Receipts, stored)
 	s.Tables.Referrals = append(s.Tables.Referrals, bet.Referral{Reference: ann(id), Stake: euros(s.t, "10.00")})
 	s.tell(acceptance.PlacingKey(tenant, "ann", id), map[string]any{"wallet": "ann", "bet": id, "verdict": "pending"})
 }
@@ -208,6 +253,52 @@ func TestBooksInOrder(t *testing.T) {
 	}
 	if got := report.Sums["EUR"][wallet.Available].String(); got != "122.1" {
 		t.Errorf("available %s, want 122.1", got)
+	}
+}
+
+// resend has a client have sent something else, and the decision and the receipt
+// say the same: the bet alone is left as it was.
+func resend(t *testing.T, f *audit.Facts, id string, change func(c *acceptance.Command)) {
+	t.Helper()
+	var sum fingerprint.Digest
+	var value []byte
+	for i := range f.Answers {
+		answer := &f.Answers[i]
+		if answer.ID != id {
+			continue
+		}
+		change(answer.Sent)
+		var members map[string]any
+		if err := json.Unmarshal(answer.Decision, &members); err != nil {
+			t.Fatal(err)
+		}
+		members["legs"], members["consents"] = legsOf(answer.Sent), answer.Sent.Consents
+		var err error
+		if value, err = json.Marshal(members); err != nil {
+			t.Fatal(err)
+		}
+		sum = fingerprintOf(t, answer.Sent)
+		answer.Decision, answer.Fingerprint = value, sum
+	}
+	for i := range f.Receipts {
+		if f.Receipts[i].Key == acceptance.PlacingKey(tenant, "ann", id) {
+			f.Receipts[i].Value, f.Receipts[i].Fingerprint = value, sum
+		}
+	}
+}
+
+// redecide replaces a text in the decision on a command, wherever that is kept or
+// told.
+func redecide(f *audit.Facts, id, text, by string) {
+	for i := range f.Answers {
+		if f.Answers[i].ID == id {
+			f.Answers[i].Decision = bytes.ReplaceAll(f.Answers[i].Decision, []byte(text), []byte(by))
+		}
+	}
+	for i := range f.Receipts {
+		if f.Receipts[i].Key == acceptance.PlacingKey(tenant, "ann", id) {
+			f.Receipts[i].Value = bytes.ReplaceAll(f.Receipts[i].Value, []byte(text), []byte(by))
+		}
 	}
 }
 
@@ -241,7 +332,7 @@ func TestEveryFaultInTheBooksIsFound(t *testing.T) {
 				t.Fatal(err)
 			}
 			f.Receipts[4].Fingerprint = sum
-		}, counts{lost: 1}, "and its receipt is another"},
+		}, counts{lost: 2}, "and its receipt is another"},
 		{"told in two ways", func(f *audit.Facts) {
 			f.Answers[0].Decision = append([]byte(" "), f.Answers[0].Decision...)
 		}, counts{lost: 1, doubled: 1}, "answered in 2 ways"},
@@ -269,16 +360,86 @@ func TestEveryFaultInTheBooksIsFound(t *testing.T) {
 				}
 			}
 		}, counts{lost: 1}, "cannot be read"},
-		{"consent used twice", func(f *audit.Facts) {
-			again := f.Receipts[6]
-			again.Key.ID, again.Outcome, again.Attempt = "rejected", acceptance.Rejected, "attempt-rejected"
-			again.Value = []byte(`{"verdict":"rejected","consents":"requoted"}`)
-			f.Receipts[4] = again
+		{"sent with what only the fingerprint has", func(f *audit.Facts) {
+			f.Answers[0].Sent.Funding = "bonus"
+		}, counts{lost: 1}, "{ann settled} was sent with another fingerprint than what is kept"},
+		{"decided for a changed body", func(f *audit.Facts) {
+			changed := f.Answers[0]
+			sent := *changed.Sent
+			sent.Stake = amount("50.00")
+			changed.Sent = &sent
+			f.Answers = append(f.Answers, changed)
+		}, counts{lost: 1}, "{ann settled} was sent with another fingerprint, stake than what is kept"},
+		{"sent with another stake than everything has", func(f *audit.Facts) {
+			resend(t, f, "settled", func(c *acceptance.Command) { c.Stake = amount("12.00") })
+		}, counts{lost: 1}, "{ann settled} was sent with another stake than what is kept"},
+		{"sent with the stake of each of several lines", func(f *audit.Facts) {
+			resend(t, f, "settled", func(c *acceptance.Command) {
+				c.Legs = append(c.Legs, c.Legs[0])
+				c.Type, c.StakeMode = acceptance.BetType{Kind: acceptance.System, Sizes: []int{1, 2}}, acceptance.StakePerLine
+			})
+		}, counts{lost: 1}, "{ann settled} was sent with another number of legs, stake, type.kind than what is kept"},
+		{"sent as another kind of bet", func(f *audit.Facts) {
+			resend(t, f, "settled", func(c *acceptance.Command) { c.Type.Kind = acceptance.Accumulator })
+		}, counts{lost: 1}, "{ann settled} was sent with another type.kind than what is kept"},
+		{"sent on another market", func(f *audit.Facts) {
+			resend(t, f, "settled", func(c *acceptance.Command) { c.Legs[0].Market = "semi-final" })
+		}, counts{lost: 1}, "{ann settled} was sent with another legs[0].market than what is kept"},
+		{"sent on another selection", func(f *audit.Facts) {
+			resend(t, f, "settled", func(c *acceptance.Command) { c.Legs[0].Selection = "away" })
+		}, counts{lost: 1}, "{ann settled} was sent with another legs[0].selection than what is kept"},
+		{"sent at other odds", func(f *audit.Facts) {
+			resend(t, f, "settled", func(c *acceptance.Command) { c.Legs[0].Odds = odds(t, "2.2") })
+		}, counts{lost: 1}, "{ann settled} was sent with another legs[0].odds than what is kept"},
+		{"under another wallet than everything has", func(f *audit.Facts) {
+			f.Receipts[0].Key.Scope = "eve"
+			for _, reference := range []*bet.Reference{&f.Tables.Bets[0].Reference, &f.Tables.Holds[0].Reference} {
+				reference.Wallet = "eve"
+			}
+			stake := wallet.NewStake("stake-settled", "eve", amount("10.00"))
+			stake.Bet, stake.Attempt = "settled", "attempt-settled"
+			f.Tables.Journal[1] = stake
+		}, counts{lost: 2, doubled: 2, unbalanced: 9}, "command {eve settled} took effect and was never sent"},
+		{"decided on another event", func(f *audit.Facts) {
+			redecide(f, "rejected", `"event":"cup"`, `"event":"league"`)
+		}, counts{lost: 1}, "{ann rejected} was sent with another legs[0].event than what is kept"},
+		{"decided on another market", func(f *audit.Facts) {
+			redecide(f, "rejected", `"market":"final"`, `"market":"semi-final"`)
+		}, counts{lost: 1}, "{ann rejected} was sent with another legs[0].market than what is kept"},
+		{"decided on another selection", func(f *audit.Facts) {
+			redecide(f, "rejected", `"selection":"home"`, `"selection":"away"`)
+		}, counts{lost: 1}, "{ann rejected} was sent with another legs[0].selection than what is kept"},
+		{"decided on another line", func(f *audit.Facts) {
+			redecide(f, "rejected", `"selection":"home"`, `"selection":"home","line":"2.5"`)
+		}, counts{lost: 1}, "{ann rejected} was sent with another legs[0].line than what is kept"},
+		{"decided on another quote", func(f *audit.Facts) {
+			redecide(f, "rejected", `"version":"1"`, `"version":"2"`)
+		}, counts{lost: 1}, "{ann rejected} was sent with another legs[0].quote_version than what is kept"},
+		{"decided on other odds", func(f *audit.Facts) {
+			redecide(f, "rejected", `"odds":"2.1049"`, `"odds":"2.2"`)
+		}, counts{lost: 1}, "{ann rejected} was sent with another legs[0].odds than what is kept"},
+		{"decided on no legs", func(f *audit.Facts) {
+			redecide(f, "rejected", `"legs":[`, `"legs":[],"sent":[`)
+		}, counts{lost: 1}, "{ann rejected} was sent with another number of legs than what is kept"},
+		{"decided on another consent", func(f *audit.Facts) {
+			redecide(f, "consenting", `"consents":"requoted"`, `"consents":"rejected"`)
+		}, counts{lost: 2}, "{ann consenting} was sent with another consents than what is kept"},
+		{"referred for something else", func(f *audit.Facts) {
 			for i := range f.Answers {
-				if f.Answers[i].ID == "rejected" {
-					f.Answers[i].Decision = again.Value
+				if f.Answers[i].Verdict == acceptance.Pending {
+					f.Answers[i].Sent.Stake = amount("50.00")
 				}
 			}
+		}, counts{lost: 1}, "{ann referred} was sent with another fingerprint than what is kept"},
+		{"told to nobody who sent it", func(f *audit.Facts) {
+			for i := range f.Answers {
+				if f.Answers[i].ID == "settled" {
+					f.Answers[i].Sent = nil
+				}
+			}
+		}, counts{}, "command {ann settled} has a final decision, and no client that sent it was told"},
+		{"consent used twice", func(f *audit.Facts) {
+			resend(t, f, "rejected", func(c *acceptance.Command) { c.Consents = "requoted" })
 		}, counts{doubled: 1}, `the consent to "requoted" of wallet ann was used twice`},
 		{"consent without receipt", func(f *audit.Facts) {
 			f.Receipts = without(f.Receipts, 8)
@@ -293,12 +454,12 @@ func TestEveryFaultInTheBooksIsFound(t *testing.T) {
 		{"hold of a rejection", func(f *audit.Facts) {
 			f.Tables.Holds[0].Reference = ann("rejected")
 		}, counts{lost: 1, doubled: 1, unbalanced: 1}, "no receipt that accepts it"},
-		{"another stake", func(f *audit.Facts) { f.Tables.Bets[0].Stake = amount("9.00") }, counts{unbalanced: 1}, "disagree: the receipt, the bet, the hold and the stake of command {ann settled}"},
+		{"another stake", func(f *audit.Facts) { f.Tables.Bets[0].Stake = amount("9.00") }, counts{lost: 1, unbalanced: 1}, "disagree: the receipt, the bet, the hold and the stake of command {ann settled}"},
 		{"another payout", func(f *audit.Facts) { f.Tables.Bets[0].Payout = amount("9.00") }, counts{}, "disagree"},
 		{"other odds", func(f *audit.Facts) {
 			f.Tables.Bets[0].Legs = []bet.Leg{f.Tables.Bets[0].Legs[0]}
 			f.Tables.Bets[0].Legs[0].Odds = odds(t, "9")
-		}, counts{unbalanced: 1}, "disagree"},
+		}, counts{lost: 1, unbalanced: 1}, "disagree"},
 		{"another attempt", func(f *audit.Facts) { f.Tables.Holds[0].Attempt = "other" }, counts{}, "disagree"},
 		{"another hold", func(f *audit.Facts) { f.Tables.Holds[0].Amount = amount("9.00") }, counts{}, "disagree"},
 		{"another stake in the journal", func(f *audit.Facts) {
@@ -325,7 +486,7 @@ func TestEveryFaultInTheBooksIsFound(t *testing.T) {
 		{"receipt of another closing", func(f *audit.Facts) {
 			f.Receipts[1].Value = bytes.ReplaceAll(f.Receipts[1].Value, []byte("settled"), []byte("voided"))
 		}, counts{}, "the closing of bet {ann settled}"},
-		{"another kind of bet", func(f *audit.Facts) { f.Tables.Bets[0].Kind = acceptance.System }, counts{}, "disagree: the receipt, the bet, the hold and the stake of command {ann settled}"},
+		{"another kind of bet", func(f *audit.Facts) { f.Tables.Bets[0].Kind = acceptance.System }, counts{lost: 1}, "disagree: the receipt, the bet, the hold and the stake of command {ann settled}"},
 		{"entry of no transaction", func(f *audit.Facts) {
 			f.Tables.Journal = append(f.Tables.Journal, wallet.Transaction{ID: "stray", Entries: []wallet.Entry{
 				{Account: wallet.Account{Kind: wallet.House}, Amount: amount("5.00")},
@@ -374,6 +535,40 @@ func TestEveryFaultInTheBooksIsFound(t *testing.T) {
 			}
 			if text := strings.Join(report.Problems, "\n"); !strings.Contains(text, test.text) || report.InOrder() {
 				t.Errorf("problems %q do not say %q", text, test.text)
+			}
+		})
+	}
+}
+
+// A bet may stand at other odds than were sent where the player takes them.
+func TestOddsAreThoseThatThePlayerTakes(t *testing.T) {
+	t.Parallel()
+	any500 := acceptance.OddsChange{Policy: acceptance.OddsAny, WithinBasisPoints: 500}
+	for _, test := range []struct {
+		name   string
+		change acceptance.OddsChange
+		sent   string // the bet stands at 2.1049
+		taken  bool
+	}{
+		{"no policy, the same", acceptance.OddsChange{}, "2.1049", true},
+		{"no policy, better", acceptance.OddsChange{}, "2.1048", false},
+		{"exact, better", acceptance.OddsChange{Policy: acceptance.OddsExact}, "2.1048", false},
+		{"better, better", acceptance.OddsChange{Policy: acceptance.OddsBetter}, "2.1048", true},
+		{"better, the same", acceptance.OddsChange{Policy: acceptance.OddsBetter}, "2.1049", true},
+		{"better, worse", acceptance.OddsChange{Policy: acceptance.OddsBetter}, "2.105", false},
+		{"any, better", any500, "1.5", true},
+		{"any, worse within the bound", any500, "2.2156", true},  // down to 2.10482
+		{"any, worse beyond the bound", any500, "2.2157", false}, // down to 2.104915
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			facts := inOrder(t)
+			resend(t, &facts, "settled", func(c *acceptance.Command) {
+				c.Legs[0].Odds, c.OddsChange = odds(t, test.sent), test.change
+			})
+			report := audit.Judge(facts)
+			if report.InOrder() != test.taken || (report.Lost == 0) != test.taken {
+				t.Errorf("problems %q; want that the odds are taken: %t", report.Problems, test.taken)
 			}
 		})
 	}

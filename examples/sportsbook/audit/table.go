@@ -16,7 +16,7 @@ import (
 func (r *Report) Write(w io.Writer, catalogue fault.Catalogue) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row := func(name string, value any, note string) { fmt.Fprintf(table, "  %s\t%v\t%s\n", name, value, note) }
-	fmt.Fprintf(table, "audit of %s, from tables, receipts and what clients were told\n", r.Store)
+	fmt.Fprintf(table, "audit of %s, from tables, receipts and what clients sent and were told\n", r.Store)
 	row("requests", r.Requests, "commands sent, each until it had a final answer")
 	row("accepted", r.Accepted, fmt.Sprintf("bets; %d of them while their market was suspended", r.Late))
 	row("rejected", r.Rejected, "with a code that stays")
@@ -32,7 +32,7 @@ func (r *Report) Write(w io.Writer, catalogue fault.Catalogue) error {
 		row("journal "+currency, sums[wallet.Outside].Add(sums[wallet.House]).Add(sums[wallet.Available]).Add(sums[wallet.Held]),
 			fmt.Sprintf("outside %v, house %v, available %v, held %v", sums[wallet.Outside], sums[wallet.House], sums[wallet.Available], sums[wallet.Held]))
 	}
-	row("lost", r.Lost, "answers or effects that are not there")
+	row("lost", r.Lost, "answers or effects that are not there, or not what was sent")
 	row("doubled", r.Doubled, "effects that happened more often than once, or without a receipt")
 	row("unbalanced", r.Unbalanced, "sums that are wrong")
 	row("seconds", fmt.Sprintf("%.1f", r.Seconds), "")

@@ -2,6 +2,7 @@ package punter
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/settleonce/settleonce/acceptance"
@@ -11,15 +12,29 @@ import (
 	"github.com/settleonce/settleonce/examples/sportsbook/bet"
 )
 
-// Note is one line of a journal, in JSON: what a client sent, or what it was
-// told.
+// Note is one line of a journal, in JSON: what a client is about to send, or
+// what it was told.
 type Note struct {
 	bet.Reference
-	// Sent is the body of a request that is about to go out. Nil: this line
-	// is about an answer.
+	// Sent is the body of the request: the one that is about to go out or,
+	// beside Told, the one that was answered, so that answers of one key can
+	// be told apart. Nil: the answer was to something else than a command, such
+	// as a trader's word.
 	Sent json.RawMessage `json:"sent,omitempty"`
 	// Told is the answer. Nil: this line is about a request.
 	Told *Told `json:"told,omitempty"`
+}
+
+// Command returns the command of a tenant that Sent is the body of, with the
+// wallet and the ID of the reference. Sent must not be nil. An error says that
+// it is no command.
+func (n Note) Command(tenant string) (acceptance.Command, error) {
+	var command acceptance.Command
+	if err := json.Unmarshal(n.Sent, &command); err != nil {
+		return acceptance.Command{}, fmt.Errorf("punter: note of %v: %w", n.Reference, err)
+	}
+	command.Tenant, command.Wallet, command.ID = tenant, n.Wallet, n.ID
+	return command, nil
 }
 
 // Told is what one request was answered with.

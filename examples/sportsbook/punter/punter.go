@@ -72,7 +72,7 @@ func (c *Clients) Deliver(ctx context.Context, d Delivery) (Told, error) {
 	if err != nil {
 		return Told{}, err
 	}
-	return told, c.config.Journal.Append(Note{Reference: reference, Told: &told})
+	return told, c.config.Journal.Append(Note{Reference: reference, Sent: body, Told: &told})
 }
 
 // bodyOf leaves out what the API takes from header and authentication.

@@ -177,8 +177,12 @@ func TestJournalHasEveryExchange(t *testing.T) {
 		t.Fatalf("%d notes, error %v; want two requests with two answers", len(notes), err)
 	}
 	for i, note := range notes {
-		if note.Reference != (bet.Reference{Wallet: "ann", ID: "bet"}) || (note.Sent == nil) != (i%2 == 1) {
+		if note.Reference != (bet.Reference{Wallet: "ann", ID: "bet"}) || (note.Told == nil) != (i%2 == 0) {
 			t.Errorf("note %d is %+v", i, note)
+		}
+		sent, err := note.Command("house")
+		if diff := cmp.Diff(command(t), sent, cmp.Comparer(money.Amount.Equal)); err != nil || diff != "" {
+			t.Errorf("note %d is of another command, error %v (-sent +noted):\n%s", i, err, diff)
 		}
 	}
 	_, bodies := s.requests()
@@ -190,6 +194,14 @@ func TestJournalHasEveryExchange(t *testing.T) {
 	}
 	if got := notes[3].Told; string(got.Body) != accepted || !got.Replayed || got.Status != http.StatusCreated {
 		t.Errorf("the answer is noted as %+v", got)
+	}
+}
+
+func TestNoteOfNoCommand(t *testing.T) {
+	t.Parallel()
+	note := punter.Note{Reference: bet.Reference{Wallet: "ann", ID: "bet"}, Sent: json.RawMessage(`{"legs":1}`)}
+	if got, err := note.Command("house"); err == nil || !strings.Contains(err.Error(), "note of {ann bet}") {
+		t.Errorf("command %+v, error %v; want one that names the note", got, err)
 	}
 }
 
