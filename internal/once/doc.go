@@ -5,9 +5,11 @@
 // # What a run does
 //
 //  1. It joins the flight of its key in this process: a duplicate waits
-//     without a connection and answers from the leader's receipt.
+//     without a connection and answers from the leader's receipt. Then it
+//     passes the request's gate, if there is one.
 //  2. It begins a session, which holds the key in the store and reads what
-//     the key has. A receipt found there is a replay.
+//     the key and the keys beside have. A receipt of the key is a replay; what
+//     a key beside has is the callback's to judge.
 //  3. It calls back with the transaction.
 //  4. It commits receipt, events and effects in one go, on a context that the
 //     caller's cancellation does not reach (I2).
@@ -16,6 +18,8 @@
 //     resolved under the key's lock, never guessed (I5).
 //  6. It runs the hooks (I4).
 //
-// Locks are taken in the order flight, key, whatever the callback locks,
+// Recall spares a duplicate all that where its receipt is there already.
+//
+// Locks are taken in the order flight, gate, key, whatever the callback locks,
 // ordering keys. Hooks run with none of them held.
 package once
