@@ -5,41 +5,20 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
-	"os"
-	"os/exec"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/settleonce/settleonce/acceptance"
 	"github.com/settleonce/settleonce/fingerprint"
+	"github.com/settleonce/settleonce/internal/processtest"
 	"github.com/settleonce/settleonce/pgstore"
 	"github.com/settleonce/settleonce/receipt"
 )
 
-// orderVariable holds the order of a process that TestMain is to follow in
-// place of the tests.
-const orderVariable = "SETTLEONCE_TEST_ORDER"
-
 // TestMain lets tests start this binary again as a process of its own.
-func TestMain(m *testing.M) {
-	text, ordered := os.LookupEnv(orderVariable)
-	if !ordered {
-		m.Run()
-		return
-	}
-	var o order
-	err := json.Unmarshal([]byte(text), &o)
-	if err == nil {
-		err = o.follow(context.Background(), os.Stdin, os.Stdout)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-}
+func TestMain(m *testing.M) { processtest.Main[order](m) }
 
 // order says what house a process is to keep.
 type order struct {
@@ -59,8 +38,8 @@ type reply struct {
 	Successor, Err string
 }
 
-// follow accepts every command that comes in, and replies.
-func (o order) follow(ctx context.Context, in io.Reader, out io.Writer) error {
+// Follow accepts every command that comes in, and replies.
+func (o order) Follow(ctx context.Context, in *bufio.Reader, out io.Writer) error {
 	pool, err := pgxpool.New(ctx, o.DSN)
 	if err != nil {
 		return err
@@ -131,68 +110,34 @@ func replyTo(decision answer, err error) reply {
 	return reply{Verdict: decision.Verdict, Code: decision.Code, Replayed: decision.Replayed, Receipt: string(text)}
 }
 
-// process is this binary, started again.
-type process struct {
-	*exec.Cmd
-	in  io.WriteCloser
-	out *bufio.Reader
-}
+// process is a house in a process of its own.
+type process struct{ lines *processtest.Process }
 
 // startProcess starts a process, which ends with the test.
-func startProcess(t *testing.T, o order) *process {
+func startProcess(t *testing.T, o order) process {
 	t.Helper()
-	text, err := json.Marshal(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &process{Cmd: exec.CommandContext(t.Context(), self)}
-	p.Env = append(os.Environ(), orderVariable+"="+string(text))
-	p.Stderr = os.Stderr
-	if p.in, err = p.StdinPipe(); err != nil {
-		t.Fatal(err)
-	}
-	stdout, err := p.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.out = bufio.NewReader(stdout)
-	if err := p.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = p.Process.Kill() // it has ended already, or nobody needs it now
-		_ = p.Wait()
-	})
-	return p
+	return process{processtest.Start(t, o)}
 }
 
 // tell sends a command.
-func (p *process) tell(t *testing.T, c acceptance.Command) {
+func (p process) tell(t *testing.T, c acceptance.Command) {
 	t.Helper()
-	if err := json.NewEncoder(p.in).Encode(&c); err != nil {
+	text, err := json.Marshal(c)
+	if err != nil {
 		t.Fatal(err)
 	}
+	p.lines.Tell(t, string(text))
 }
 
 // hear waits for the reply to the oldest command without one.
-func (p *process) hear(t *testing.T) (heard reply) {
+func (p process) hear(t *testing.T) (heard reply) {
 	t.Helper()
-	line, err := p.out.ReadBytes('\n')
-	if err == nil {
-		err = json.Unmarshal(line, &heard)
-	}
-	if err != nil {
-		t.Fatalf("the process said %q: %v", line, err)
-	}
+	p.lines.Hear(t, &heard)
 	return heard
 }
 
 // ask sends a command and waits for the reply.
-func (p *process) ask(t *testing.T, c acceptance.Command) reply {
+func (p process) ask(t *testing.T, c acceptance.Command) reply {
 	t.Helper()
 	p.tell(t, c)
 	return p.hear(t)

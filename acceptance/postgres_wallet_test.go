@@ -20,7 +20,7 @@ func TestTwoBetsFromManyProcesses(t *testing.T) {
 		t.Helper()
 		const rounds = 12
 		db := newDatabase(t)
-		processes := make([]*process, 3)
+		processes := make([]process, 3)
 		for i := range processes {
 			processes[i] = startProcess(t, order{DSN: db.dsn, Isolation: level})
 		}
@@ -50,7 +50,7 @@ func TestTwoBetsFromManyProcesses(t *testing.T) {
 }
 
 // checkOneAccepted hears every process: one accepted, the others had no funds.
-func checkOneAccepted(t *testing.T, processes []*process) {
+func checkOneAccepted(t *testing.T, processes []process) {
 	t.Helper()
 	accepted := 0
 	for _, p := range processes {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/settleonce/settleonce/internal/processtest"
 	"github.com/settleonce/settleonce/receipt"
 	"github.com/settleonce/settleonce/settle"
 )
@@ -129,20 +130,20 @@ func TestDuplicatesFromManyProcesses(t *testing.T) {
 // by key.
 func collectDuplicates(t *testing.T, processes int, o order) map[int][]duplicate {
 	t.Helper()
-	started := make([]*process, processes)
+	started := make([]*processtest.Process, processes)
 	for i := range started {
-		started[i] = startProcess(t, o)
+		started[i] = processtest.Start(t, o)
 	}
 	for _, p := range started {
-		p.expect(t, "ready")
+		p.Expect(t, "ready")
 	}
 	for _, p := range started {
-		p.tell(t, "go")
+		p.Tell(t, "go")
 	}
 	byKey := make(map[int][]duplicate)
 	for _, p := range started {
 		var answers []duplicate
-		p.report(t, &answers)
+		p.Hear(t, &answers)
 		for _, answer := range answers {
 			byKey[answer.Key] = append(byKey[answer.Key], answer)
 		}

@@ -3,43 +3,22 @@ package settle_test
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/settleonce/settleonce/internal/processtest"
 	"github.com/settleonce/settleonce/pgstore"
 	"github.com/settleonce/settleonce/receipt"
 	"github.com/settleonce/settleonce/settle"
 )
 
-// orderVariable holds the order of a process that TestMain is to follow in
-// place of the tests.
-const orderVariable = "SETTLEONCE_TEST_ORDER"
-
 // TestMain lets tests start this binary again as a process of its own.
-func TestMain(m *testing.M) {
-	text, ordered := os.LookupEnv(orderVariable)
-	if !ordered {
-		m.Run()
-		return
-	}
-	var o order
-	err := json.Unmarshal([]byte(text), &o)
-	if err == nil {
-		err = o.follow(context.Background(), bufio.NewReader(os.Stdin), os.Stdout)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-}
+func TestMain(m *testing.M) { processtest.Main[order](m) }
 
 // order says what a process is to do.
 type order struct {
@@ -55,8 +34,8 @@ type order struct {
 // role is one of the things that a process can do.
 type role string
 
-// follow does what o orders.
-func (o order) follow(ctx context.Context, in *bufio.Reader, out io.Writer) error {
+// Follow does what o orders.
+func (o order) Follow(ctx context.Context, in *bufio.Reader, out io.Writer) error {
 	config, err := pgxpool.ParseConfig(o.DSN)
 	if err != nil {
 		return err
@@ -98,70 +77,4 @@ func (o order) newRunners(pool *pgxpool.Pool) ([]*settle.Runner[pgx.Tx], error) 
 		}
 	}
 	return runners, nil
-}
-
-// process is this binary, started again.
-type process struct {
-	*exec.Cmd
-	in  io.WriteCloser
-	out *bufio.Reader
-}
-
-// startProcess starts a process, which ends with the test.
-func startProcess(t *testing.T, o order) *process {
-	t.Helper()
-	text, err := json.Marshal(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &process{Cmd: exec.CommandContext(t.Context(), self)}
-	p.Env = append(os.Environ(), orderVariable+"="+string(text))
-	p.Stderr = os.Stderr
-	if p.in, err = p.StdinPipe(); err != nil {
-		t.Fatal(err)
-	}
-	stdout, err := p.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.out = bufio.NewReader(stdout)
-	if err := p.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = p.Process.Kill() // it has ended already, or nobody needs it now
-		_ = p.Wait()
-	})
-	return p
-}
-
-// tell writes a line to the process, expect waits for one from it.
-func (p *process) tell(t *testing.T, line string) {
-	t.Helper()
-	if _, err := io.WriteString(p.in, line+"\n"); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func (p *process) expect(t *testing.T, want string) {
-	t.Helper()
-	if line, err := p.out.ReadString('\n'); line != want+"\n" {
-		t.Fatalf("the process said %q (%v), want %q", line, err, want)
-	}
-}
-
-// report reads one line of JSON from the process.
-func (p *process) report(t *testing.T, into any) {
-	t.Helper()
-	line, err := p.out.ReadBytes('\n')
-	if err == nil {
-		err = json.Unmarshal(line, into)
-	}
-	if err != nil {
-		t.Fatalf("the process reported %q: %v", line, err)
-	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/settleonce/settleonce/internal/processtest"
 	"github.com/settleonce/settleonce/pgstore"
 	"github.com/settleonce/settleonce/receipt"
 	"github.com/settleonce/settleonce/settle"
@@ -90,26 +91,26 @@ func TestStoppedClientLosesItsKey(t *testing.T) {
 	t.Parallel()
 	db := newDatabase(t)
 	l := db.newLobby(t, setup{store: pgstore.Config{LockTimeout: patience}})
-	p := startProcess(t, order{Role: roleStuckIdle, DSN: db.dsn, Runners: 1, IdleTimeout: 2 * time.Second})
-	p.expect(t, "inside")
+	p := processtest.Start(t, order{Role: roleStuckIdle, DSN: db.dsn, Runners: 1, IdleTimeout: 2 * time.Second})
+	p.Expect(t, "inside")
 	waiter := l.start(t.Context(), l.win)
 	if err := db.await(t.Context(), waitsForKey); err != nil {
 		t.Fatal(err)
 	}
-	p.tell(t, "freeze")
-	p.expect(t, "frozen")
-	if err := p.Process.Signal(syscall.SIGSTOP); err != nil {
+	p.Tell(t, "freeze")
+	p.Expect(t, "frozen")
+	if err := p.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
 	if l.check(t, <-waiter, settledAfter(1)); t.Failed() {
 		return // the process would wait for what the server never says
 	}
-	if err := p.Process.Signal(syscall.SIGCONT); err != nil {
+	if err := p.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
 	const idleInTransactionSessionTimeout = "25P03"
 	var report stuck
-	p.report(t, &report)
+	p.Hear(t, &report)
 	if want := (stuck{Server: idleInTransactionSessionTimeout, NotCommitted: true}); report != want {
 		t.Errorf("the stopped process saw %+v, want %+v", report, want)
 	}
@@ -130,17 +131,17 @@ func TestKilledClientLosesItsKey(t *testing.T) {
 				return
 			}
 			l := db.newLobby(t, setup{store: pgstore.Config{LockTimeout: patience}})
-			p := startProcess(t, order{Role: stuck, DSN: db.dsn, Runners: 1, ClientCheck: 100 * time.Millisecond})
-			p.expect(t, "inside")
+			p := processtest.Start(t, order{Role: stuck, DSN: db.dsn, Runners: 1, ClientCheck: 100 * time.Millisecond})
+			p.Expect(t, "inside")
 			waiter := l.start(t.Context(), l.win)
 			if err := db.await(t.Context(), waitsForKey); err != nil {
 				t.Fatal(err)
 			}
-			if err := p.Process.Kill(); err != nil {
+			if err := p.Kill(); err != nil {
 				t.Fatal(err)
 			}
 			l.check(t, <-waiter, settledAfter(1))
-			if state, _ := p.Process.Wait(); state.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+			if state, _ := p.Wait(); state.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
 				t.Errorf("the process ended with %v, want SIGKILL", state)
 			}
 		})
