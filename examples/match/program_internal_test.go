@@ -20,6 +20,7 @@ import (
 	"github.com/settleonce/settleonce/examples/drill/database"
 	"github.com/settleonce/settleonce/examples/drill/drilltest"
 	"github.com/settleonce/settleonce/examples/drill/fault"
+	"github.com/settleonce/settleonce/examples/drill/program"
 	"github.com/settleonce/settleonce/examples/drill/sabotage"
 	"github.com/settleonce/settleonce/examples/match/audit"
 	"github.com/settleonce/settleonce/examples/match/faults"
@@ -58,8 +59,8 @@ type outcome struct {
 // first is the first line of output.
 func (o outcome) first() string { return o.lines[0] }
 
-// program runs the program with -json.
-func program(t *testing.T, args ...string) outcome {
+// run runs the program with -json.
+func run(t *testing.T, args ...string) outcome {
 	t.Helper()
 	ran := plain(t, append([]string{"-json", "-matches", fmt.Sprint(matches)}, args...)...)
 	last := ran.lines[len(ran.lines)-1]
@@ -103,7 +104,7 @@ func wantInOrder(t *testing.T, o outcome) {
 
 func TestAllFaults(t *testing.T) {
 	t.Parallel()
-	ran := program(t)
+	ran := run(t)
 	wantInOrder(t, ran)
 	f := ran.figures
 	for name, figure := range map[string]int{
@@ -127,7 +128,7 @@ func TestAllFaults(t *testing.T) {
 
 func TestNoFaults(t *testing.T) {
 	t.Parallel()
-	ran := program(t, "-faults", "none")
+	ran := run(t, "-faults", "none")
 	wantInOrder(t, ran)
 	f := ran.figures
 	if f.Deliveries != matches || f.Replays+f.ReplayMissing+f.ReleasedEarly+f.Conflicts+f.Quarantined+len(f.Faults) != 0 {
@@ -140,8 +141,8 @@ func TestFaultThatDoesNotHappenIsMissing(t *testing.T) {
 	for _, name := range faults.Catalogue().Names() {
 		t.Run(string(name), func(t *testing.T) {
 			t.Parallel()
-			ran := program(t, "-disarm", string(name))
-			if ran.code != exitBooks || !strings.Contains(ran.stderr, "requested and not observed: "+string(name)+"\n") {
+			ran := run(t, "-disarm", string(name))
+			if ran.code != program.ExitBooks || !strings.Contains(ran.stderr, "requested and not observed: "+string(name)+"\n") {
 				t.Errorf("exit code %d, standard error %q", ran.code, ran.stderr)
 			}
 			if count, requested := ran.figures.Faults[string(name)]; count != 0 || !requested {
@@ -164,8 +165,8 @@ func TestSabotage(t *testing.T) {
 	for _, guard := range faults.Sabotages() {
 		t.Run(guard.Name, func(t *testing.T) {
 			t.Parallel()
-			ran := program(t, "-faults", needs[guard.Name], "-"+guard.Name)
-			if figure[guard.Figure](ran.figures) == 0 || ran.code != exitBooks {
+			ran := run(t, "-faults", needs[guard.Name], "-"+guard.Name)
+			if figure[guard.Figure](ran.figures) == 0 || ran.code != program.ExitBooks {
 				t.Errorf("exit code %d, figures %+v; want %s above zero", ran.code, ran.figures, guard.Figure)
 			}
 		})
@@ -174,7 +175,7 @@ func TestSabotage(t *testing.T) {
 
 func TestMemory(t *testing.T) {
 	t.Parallel()
-	ran := program(t, "-memory")
+	ran := run(t, "-memory")
 	wantInOrder(t, ran)
 	if ran.figures.Store != "memory" || !strings.HasPrefix(ran.first(), "store: in memory") {
 		t.Errorf("store %q, first line %q", ran.figures.Store, ran.first())
@@ -237,7 +238,7 @@ func TestPasswordIsNoArgument(t *testing.T) {
 
 func TestPrivateServer(t *testing.T) {
 	t.Parallel()
-	ran := program(t, "-dsn", "", "-faults", "lost-answer")
+	ran := run(t, "-dsn", "", "-faults", "lost-answer")
 	wantInOrder(t, ran)
 	if !strings.Contains(ran.first(), "a private server") {
 		t.Errorf("first line %q", ran.first())
@@ -247,8 +248,8 @@ func TestPrivateServer(t *testing.T) {
 // What a run that is cut short has not done, nobody has seen done.
 func TestRunThatTakesTooLong(t *testing.T) {
 	t.Parallel()
-	ran := program(t, "-faults", "none", "-limit", "1ms")
-	if ran.code != exitBooks || !strings.Contains(ran.stderr, "cut short") {
+	ran := run(t, "-faults", "none", "-limit", "1ms")
+	if ran.code != program.ExitBooks || !strings.Contains(ran.stderr, "cut short") {
 		t.Errorf("exit code %d, standard error %q", ran.code, ran.stderr)
 	}
 }
@@ -281,8 +282,8 @@ func TestRunThatIsInterruptedClearsUp(t *testing.T) {
 				t.Error(err)
 			}
 			_ = command.Wait() // the state says more than the error
-			if code := command.ProcessState.ExitCode(); code != exitError {
-				t.Errorf("ended with %v, want exit code %d", command.ProcessState, exitError)
+			if code := command.ProcessState.ExitCode(); code != program.ExitError {
+				t.Errorf("ended with %v, want exit code %d", command.ProcessState, program.ExitError)
 			}
 			left, err := os.ReadDir(temporary)
 			if err != nil || len(left) != 0 {
@@ -321,12 +322,12 @@ func TestWrongArguments(t *testing.T) {
 		{[]string{"surplus"}, `unknown argument "surplus"`},
 	} {
 		ran := plain(t, test.args...)
-		if ran.code != exitUsage || !strings.Contains(ran.stderr, test.want) {
+		if ran.code != program.ExitUsage || !strings.Contains(ran.stderr, test.want) {
 			t.Errorf("%v: exit code %d, standard error %q", test.args, ran.code, ran.stderr)
 		}
 	}
 	ran := plain(t, "-memory", "-faults", "kill-lobby")
-	if ran.code != exitError || !strings.Contains(ran.stderr, "needs PostgreSQL") {
+	if ran.code != program.ExitError || !strings.Contains(ran.stderr, "needs PostgreSQL") {
 		t.Errorf("exit code %d, standard error %q", ran.code, ran.stderr)
 	}
 }

@@ -10,62 +10,24 @@ package main
 
 import (
 	"context"
-	"errors"
-	"flag"
-	"fmt"
-	"os"
-	"os/signal"
-	"syscall"
-)
 
-// Exit codes. A run that failed to run at all is not one whose books are wrong.
-const (
-	exitBooks = 1
-	exitUsage = 2
-	exitError = 3
+	"github.com/settleonce/settleonce/examples/drill/program"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	// A reader of the output that has gone shall fail the write, and not end
-	// the program before it has cleared up.
-	signal.Ignore(syscall.SIGPIPE)
-	code := run(ctx, os.Args[1:])
-	stop()
-	os.Exit(code)
+	program.Main(program.Config[options]{
+		Name:  "sportsbook",
+		Roles: map[string]program.Role{apiRole: runAPI, riskRole: runRisk},
+		Parse: parseOptions,
+		Drill: runServeOrDrill,
+	})
 }
 
-func run(ctx context.Context, args []string) int {
-	if len(args) > 0 {
-		switch args[0] {
-		case apiRole:
-			return exitCode(runAPI(ctx, args[1:]))
-		case riskRole:
-			return exitCode(runRisk(ctx, args[1:]))
-		}
+// runServeOrDrill does what the options ask for. A house that is served has no
+// books to judge.
+func runServeOrDrill(ctx context.Context, o options) (inOrder bool, err error) {
+	if o.serve != "" {
+		return true, runServe(ctx, o)
 	}
-	options, err := parseOptions(args)
-	if errors.Is(err, flag.ErrHelp) {
-		return 0
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "sportsbook:", err)
-		return exitUsage
-	}
-	if options.serve != "" {
-		return exitCode(runServe(ctx, options))
-	}
-	inOrder, err := runDrill(ctx, options)
-	if err == nil && !inOrder {
-		return exitBooks
-	}
-	return exitCode(err)
-}
-
-func exitCode(err error) int {
-	if err == nil {
-		return 0
-	}
-	fmt.Fprintln(os.Stderr, "sportsbook:", err)
-	return exitError
+	return runDrill(ctx, o)
 }

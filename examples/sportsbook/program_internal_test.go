@@ -20,6 +20,7 @@ import (
 	"github.com/settleonce/settleonce/examples/drill/database"
 	"github.com/settleonce/settleonce/examples/drill/drilltest"
 	"github.com/settleonce/settleonce/examples/drill/fault"
+	"github.com/settleonce/settleonce/examples/drill/program"
 	"github.com/settleonce/settleonce/examples/drill/sabotage"
 	"github.com/settleonce/settleonce/examples/sportsbook/audit"
 	"github.com/settleonce/settleonce/examples/sportsbook/faults"
@@ -57,8 +58,8 @@ type outcome struct {
 // first is the first line of output.
 func (o outcome) first() string { return o.lines[0] }
 
-// program runs the program with -json.
-func program(t *testing.T, args ...string) outcome {
+// run runs the program with -json.
+func run(t *testing.T, args ...string) outcome {
 	t.Helper()
 	ran := plain(t, append([]string{"-json", "-bets", fmt.Sprint(bets)}, args...)...)
 	last := ran.lines[len(ran.lines)-1]
@@ -103,7 +104,7 @@ func wantInOrder(t *testing.T, o outcome) {
 // On a server of its own a run has every fault.
 func TestAllFaults(t *testing.T) {
 	t.Parallel()
-	ran := program(t, "-dsn", "")
+	ran := run(t, "-dsn", "")
 	wantInOrder(t, ran)
 	f := ran.figures
 	for name, figure := range map[string]int{
@@ -127,7 +128,7 @@ func TestAllFaults(t *testing.T) {
 // Somebody else's server is not restarted, and the run says so.
 func TestServerOfSomebodyElse(t *testing.T) {
 	t.Parallel()
-	ran := program(t, "-faults", "all")
+	ran := run(t, "-faults", "all")
 	wantInOrder(t, ran)
 	if _, requested := ran.figures.Faults[string(faults.Restart)]; requested {
 		t.Error("the restart was not left out")
@@ -136,14 +137,14 @@ func TestServerOfSomebodyElse(t *testing.T) {
 		t.Errorf("first line %q", ran.first())
 	}
 	ran = plain(t, "-faults", "database-restart")
-	if ran.code != exitError || !strings.Contains(ran.stderr, `"database-restart" needs a private server`) {
+	if ran.code != program.ExitError || !strings.Contains(ran.stderr, `"database-restart" needs a private server`) {
 		t.Errorf("exit code %d, standard error %q", ran.code, ran.stderr)
 	}
 }
 
 func TestNoFaults(t *testing.T) {
 	t.Parallel()
-	ran := program(t, "-faults", "none")
+	ran := run(t, "-faults", "none")
 	wantInOrder(t, ran)
 	f := ran.figures
 	if f.Pending+f.Conflicts+len(f.Faults) != 0 || f.Replays != f.Requests {
@@ -160,8 +161,8 @@ func TestFaultThatDoesNotHappenIsMissing(t *testing.T) {
 			if name == faults.Restart {
 				args = append(args, "-dsn", "")
 			}
-			ran := program(t, args...)
-			if ran.code != exitBooks || !strings.Contains(ran.stderr, "requested and not observed: "+string(name)+"\n") {
+			ran := run(t, args...)
+			if ran.code != program.ExitBooks || !strings.Contains(ran.stderr, "requested and not observed: "+string(name)+"\n") {
 				t.Errorf("exit code %d, standard error %q", ran.code, ran.stderr)
 			}
 			if count, requested := ran.figures.Faults[string(name)]; count != 0 || !requested {
@@ -177,8 +178,8 @@ func TestFaultThatDoesNotHappenIsMissing(t *testing.T) {
 // Where all others happen, the one that does not is missed still.
 func TestOneOfAllFaultsIsMissing(t *testing.T) {
 	t.Parallel()
-	ran := program(t, "-disarm", string(faults.LostAnswer))
-	if ran.code != exitBooks || !strings.Contains(ran.stderr, "requested and not observed: lost-answer\n") {
+	ran := run(t, "-disarm", string(faults.LostAnswer))
+	if ran.code != program.ExitBooks || !strings.Contains(ran.stderr, "requested and not observed: lost-answer\n") {
 		t.Errorf("exit code %d, standard error %q", ran.code, ran.stderr)
 	}
 }
@@ -196,8 +197,8 @@ func TestSabotage(t *testing.T) {
 	for _, guard := range faults.Sabotages() {
 		t.Run(guard.Name, func(t *testing.T) {
 			t.Parallel()
-			ran := program(t, "-faults", needs[guard.Name], "-"+guard.Name)
-			if figure[guard.Figure](ran) == 0 || ran.code != exitBooks {
+			ran := run(t, "-faults", needs[guard.Name], "-"+guard.Name)
+			if figure[guard.Figure](ran) == 0 || ran.code != program.ExitBooks {
 				t.Errorf("exit code %d, figures %+v; want %s above zero\n%s", ran.code, ran.figures, guard.Figure, ran.stderr)
 			}
 		})
@@ -206,7 +207,7 @@ func TestSabotage(t *testing.T) {
 
 func TestMemory(t *testing.T) {
 	t.Parallel()
-	ran := program(t, "-memory")
+	ran := run(t, "-memory")
 	wantInOrder(t, ran)
 	if ran.figures.Store != "memory" || !strings.HasPrefix(ran.first(), "store: in memory") {
 		t.Errorf("store %q, first line %q", ran.figures.Store, ran.first())
@@ -226,8 +227,8 @@ func TestMemory(t *testing.T) {
 // are cut meanwhile hold nobody up.
 func TestSabotageInMemory(t *testing.T) {
 	t.Parallel()
-	ran := program(t, "-memory", "-faults", "commit-cut", "-"+sabotage.SkipReceipt)
-	if ran.code != exitBooks || ran.figures.Doubled == 0 || ran.figures.Lost == 0 || strings.Contains(ran.stderr, errLimit.Error()) {
+	ran := run(t, "-memory", "-faults", "commit-cut", "-"+sabotage.SkipReceipt)
+	if ran.code != program.ExitBooks || ran.figures.Doubled == 0 || ran.figures.Lost == 0 || strings.Contains(ran.stderr, errLimit.Error()) {
 		t.Errorf("exit code %d, figures %+v\n%s", ran.code, ran.figures, ran.stderr)
 	}
 	if ran.figures.Faults[string(faults.CommitCut)] == 0 {
@@ -302,8 +303,8 @@ func TestPasswordIsNoArgument(t *testing.T) {
 // What a run that is cut short has not done, nobody has seen done.
 func TestRunThatTakesTooLong(t *testing.T) {
 	t.Parallel()
-	ran := program(t, "-faults", "none", "-limit", "1ms")
-	if ran.code != exitBooks || !strings.Contains(ran.stderr, "cut short") {
+	ran := run(t, "-faults", "none", "-limit", "1ms")
+	if ran.code != program.ExitBooks || !strings.Contains(ran.stderr, "cut short") {
 		t.Errorf("exit code %d, standard error %q", ran.code, ran.stderr)
 	}
 }
@@ -336,8 +337,8 @@ func TestRunThatIsInterruptedClearsUp(t *testing.T) {
 				t.Error(err)
 			}
 			_ = command.Wait() // the state says more than the error
-			if code := command.ProcessState.ExitCode(); code != exitError {
-				t.Errorf("ended with %v, want exit code %d", command.ProcessState, exitError)
+			if code := command.ProcessState.ExitCode(); code != program.ExitError {
+				t.Errorf("ended with %v, want exit code %d", command.ProcessState, program.ExitError)
 			}
 			left, err := os.ReadDir(temporary)
 			if err != nil || len(left) != 0 {
@@ -375,12 +376,12 @@ func TestWrongArguments(t *testing.T) {
 		{[]string{"surplus"}, `unknown argument "surplus"`},
 	} {
 		ran := plain(t, test.args...)
-		if ran.code != exitUsage || !strings.Contains(ran.stderr, test.want) {
+		if ran.code != program.ExitUsage || !strings.Contains(ran.stderr, test.want) {
 			t.Errorf("%v: exit code %d, standard error %q", test.args, ran.code, ran.stderr)
 		}
 	}
 	ran := plain(t, "-memory", "-faults", "kill-api")
-	if ran.code != exitError || !strings.Contains(ran.stderr, "needs PostgreSQL") {
+	if ran.code != program.ExitError || !strings.Contains(ran.stderr, "needs PostgreSQL") {
 		t.Errorf("exit code %d, standard error %q", ran.code, ran.stderr)
 	}
 }

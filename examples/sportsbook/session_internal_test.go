@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/settleonce/settleonce/examples/drill/program"
 	"github.com/settleonce/settleonce/examples/drill/wait"
 	"github.com/settleonce/settleonce/examples/sportsbook/risk"
 )
@@ -81,7 +82,7 @@ func TestServingTakesNoOptionsOfADrill(t *testing.T) {
 	for _, option := range []string{"-bets=5", "-faults=all", "-seed=2", "-json"} {
 		ran := plain(t, "-serve", "127.0.0.1:0", option)
 		name, _, _ := strings.Cut(option, "=")
-		if ran.code != exitUsage || !strings.Contains(ran.stderr, name+" is for a drill") {
+		if ran.code != program.ExitUsage || !strings.Contains(ran.stderr, name+" is for a drill") {
 			t.Errorf("%s: exit code %d, %s", option, ran.code, ran.stderr)
 		}
 	}
