@@ -4,12 +4,10 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"syscall"
@@ -26,76 +24,32 @@ import (
 	"github.com/settleonce/settleonce/examples/match/faults"
 )
 
-// programVariable makes this test binary the program itself, in whichever role:
-// its children inherit it.
-const programVariable = "ARENA_TEST_PROGRAM"
+// testProgram is this test binary as the program.
+var testProgram = drilltest.Program[audit.Figures]{Variable: "ARENA_TEST_PROGRAM"}
 
 // matches is how many matches a run of these tests has: enough for every fault
 // to find a result.
 const matches = 16
 
-// dsn is a server that the runs share, each with schemas of its own.
-var dsn string
-
 func TestMain(m *testing.M) {
-	if os.Getenv(programVariable) != "" {
-		main()
-		return
-	}
-	os.Exit(drilltest.WithServer(func(server string) int {
-		dsn = server
-		return m.Run()
-	}))
+	os.Exit(testProgram.RunTests(m.Run, main))
 }
 
 // outcome is how a run of the program ended.
-type outcome struct {
-	code    int
-	lines   []string // of standard output
-	figures audit.Figures
-	stderr  string
-}
+type outcome = drilltest.Outcome[audit.Figures]
 
-// first is the first line of output.
-func (o outcome) first() string { return o.lines[0] }
-
-// run runs the program with -json.
+// run runs the program with as many matches as these tests have.
 func run(t *testing.T, args ...string) outcome {
 	t.Helper()
-	ran := plain(t, append([]string{"-json", "-matches", fmt.Sprint(matches)}, args...)...)
-	last := ran.lines[len(ran.lines)-1]
-	decoder := json.NewDecoder(strings.NewReader(last))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&ran.figures); err != nil {
-		t.Fatalf("the last line is not the figures: %v\n%s\n%s", err, last, ran.stderr)
-	}
-	return ran
-}
-
-func plain(t *testing.T, args ...string) outcome {
-	t.Helper()
-	command := exec.CommandContext(t.Context(), os.Args[0], args...)
-	command.Env = append(os.Environ(), programVariable+"=yes")
-	if !slices.Contains(args, "-dsn") {
-		command.Env = append(command.Env, "DATABASE_URL="+dsn)
-	}
-	var stdout, stderr bytes.Buffer
-	command.Stdout, command.Stderr = &stdout, &stderr
-	err := command.Run()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		t.Fatal(err)
-	}
-	lines := strings.Split(strings.TrimSpace(stdout.String()), "\n")
-	return outcome{code: command.ProcessState.ExitCode(), lines: lines, stderr: stderr.String()}
+	return testProgram.RunForFigures(t, append([]string{"-matches", fmt.Sprint(matches)}, args...)...)
 }
 
 // wantInOrder checks what must hold of every run whose books are in order.
 func wantInOrder(t *testing.T, o outcome) {
 	t.Helper()
-	f := o.figures
-	if o.code != 0 || f.Lost != 0 || f.Doubled != 0 || f.OutboxLeft != 0 {
-		t.Errorf("exit code %d, figures %+v\n%s", o.code, f, o.stderr)
+	f := o.Figures
+	if o.Code != 0 || f.Lost != 0 || f.Doubled != 0 || f.OutboxLeft != 0 {
+		t.Errorf("exit code %d, figures %+v\n%s", o.Code, f, o.Stderr)
 	}
 	if f.Matches != matches || f.Settled+f.Aborted != matches {
 		t.Errorf("%d matches, %d settled and %d aborted; want all of %d", f.Matches, f.Settled, f.Aborted, matches)
@@ -106,7 +60,7 @@ func TestAllFaults(t *testing.T) {
 	t.Parallel()
 	ran := run(t)
 	wantInOrder(t, ran)
-	f := ran.figures
+	f := ran.Figures
 	for name, figure := range map[string]int{
 		"matches": f.Matches, "deliveries": f.Deliveries, "replays": f.Replays, "settled": f.Settled, "aborted": f.Aborted,
 		"suspect": f.Suspect, "draws": f.Draws, "replay_missing": f.ReplayMissing, "released_early": f.ReleasedEarly,
@@ -121,8 +75,8 @@ func TestAllFaults(t *testing.T) {
 			t.Errorf("%s was not observed", name)
 		}
 	}
-	if f.Store != "postgresql" || !strings.Contains(ran.first(), "at -dsn or DATABASE_URL") {
-		t.Errorf("store %q, first line %q", f.Store, ran.first())
+	if f.Store != "postgresql" || !strings.Contains(ran.First(), "at -dsn or DATABASE_URL") {
+		t.Errorf("store %q, first line %q", f.Store, ran.First())
 	}
 }
 
@@ -130,7 +84,7 @@ func TestNoFaults(t *testing.T) {
 	t.Parallel()
 	ran := run(t, "-faults", "none")
 	wantInOrder(t, ran)
-	f := ran.figures
+	f := ran.Figures
 	if f.Deliveries != matches || f.Replays+f.ReplayMissing+f.ReleasedEarly+f.Conflicts+f.Quarantined+len(f.Faults) != 0 {
 		t.Errorf("a clean run has figures %+v", f)
 	}
@@ -142,13 +96,13 @@ func TestFaultThatDoesNotHappenIsMissing(t *testing.T) {
 		t.Run(string(name), func(t *testing.T) {
 			t.Parallel()
 			ran := run(t, "-disarm", string(name))
-			if ran.code != program.ExitBooks || !strings.Contains(ran.stderr, "requested and not observed: "+string(name)+"\n") {
-				t.Errorf("exit code %d, standard error %q", ran.code, ran.stderr)
+			if ran.Code != program.ExitBooks || !strings.Contains(ran.Stderr, "requested and not observed: "+string(name)+"\n") {
+				t.Errorf("exit code %d, standard error %q", ran.Code, ran.Stderr)
 			}
-			if count, requested := ran.figures.Faults[string(name)]; count != 0 || !requested {
+			if count, requested := ran.Figures.Faults[string(name)]; count != 0 || !requested {
 				t.Errorf("observed %d times, requested: %v", count, requested)
 			}
-			if f := ran.figures; f.Lost+f.Doubled+f.OutboxLeft != 0 {
+			if f := ran.Figures; f.Lost+f.Doubled+f.OutboxLeft != 0 {
 				t.Errorf("figures %+v", f)
 			}
 		})
@@ -166,8 +120,8 @@ func TestSabotage(t *testing.T) {
 		t.Run(guard.Name, func(t *testing.T) {
 			t.Parallel()
 			ran := run(t, "-faults", needs[guard.Name], "-"+guard.Name)
-			if figure[guard.Figure](ran.figures) == 0 || ran.code != program.ExitBooks {
-				t.Errorf("exit code %d, figures %+v; want %s above zero", ran.code, ran.figures, guard.Figure)
+			if figure[guard.Figure](ran.Figures) == 0 || ran.Code != program.ExitBooks {
+				t.Errorf("exit code %d, figures %+v; want %s above zero", ran.Code, ran.Figures, guard.Figure)
 			}
 		})
 	}
@@ -177,16 +131,16 @@ func TestMemory(t *testing.T) {
 	t.Parallel()
 	ran := run(t, "-memory")
 	wantInOrder(t, ran)
-	if ran.figures.Store != "memory" || !strings.HasPrefix(ran.first(), "store: in memory") {
-		t.Errorf("store %q, first line %q", ran.figures.Store, ran.first())
+	if ran.Figures.Store != "memory" || !strings.HasPrefix(ran.First(), "store: in memory") {
+		t.Errorf("store %q, first line %q", ran.Figures.Store, ran.First())
 	}
 	for _, known := range faults.Catalogue() {
-		count, requested := ran.figures.Faults[string(known.Name)]
+		count, requested := ran.Figures.Faults[string(known.Name)]
 		if requested == known.NeedsDatabase || requested && count == 0 {
 			t.Errorf("%s: observed %d times, requested: %v", known.Name, count, requested)
 		}
-		if named := strings.Contains(ran.first(), string(known.Name)); named != known.NeedsDatabase {
-			t.Errorf("the first line names %s: %v\n%s", known.Name, named, ran.first())
+		if named := strings.Contains(ran.First(), string(known.Name)); named != known.NeedsDatabase {
+			t.Errorf("the first line names %s: %v\n%s", known.Name, named, ran.First())
 		}
 	}
 }
@@ -240,8 +194,8 @@ func TestPrivateServer(t *testing.T) {
 	t.Parallel()
 	ran := run(t, "-dsn", "", "-faults", "lost-answer")
 	wantInOrder(t, ran)
-	if !strings.Contains(ran.first(), "a private server") {
-		t.Errorf("first line %q", ran.first())
+	if !strings.Contains(ran.First(), "a private server") {
+		t.Errorf("first line %q", ran.First())
 	}
 }
 
@@ -249,8 +203,8 @@ func TestPrivateServer(t *testing.T) {
 func TestRunThatTakesTooLong(t *testing.T) {
 	t.Parallel()
 	ran := run(t, "-faults", "none", "-limit", "1ms")
-	if ran.code != program.ExitBooks || !strings.Contains(ran.stderr, "cut short") {
-		t.Errorf("exit code %d, standard error %q", ran.code, ran.stderr)
+	if ran.Code != program.ExitBooks || !strings.Contains(ran.Stderr, "cut short") {
+		t.Errorf("exit code %d, standard error %q", ran.Code, ran.Stderr)
 	}
 }
 
@@ -266,8 +220,8 @@ func TestRunThatIsInterruptedClearsUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			temporary := t.TempDir()
-			command := exec.CommandContext(t.Context(), os.Args[0], "-faults", "none")
-			command.Env = append(os.Environ(), programVariable+"=yes", "DATABASE_URL="+dsn, "TMPDIR="+temporary)
+			command := testProgram.Command(t, "-faults", "none")
+			command.Env = append(command.Env, "TMPDIR="+temporary)
 			out, err := command.StdoutPipe()
 			if err != nil {
 				t.Fatal(err)
@@ -295,15 +249,15 @@ func TestRunThatIsInterruptedClearsUp(t *testing.T) {
 
 func TestTable(t *testing.T) {
 	t.Parallel()
-	ran := plain(t, "-matches", "4", "-faults", "early-release")
-	text := strings.Join(ran.lines, "\n")
+	ran := testProgram.Run(t, "-matches", "4", "-faults", "early-release")
+	text := strings.Join(ran.Lines, "\n")
 	for _, want := range []string{"lost", "released early", "compensation rule", "in order: nothing lost"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the output does not say %q:\n%s", want, text)
 		}
 	}
-	if ran.code != 0 {
-		t.Errorf("exit code %d\n%s", ran.code, ran.stderr)
+	if ran.Code != 0 {
+		t.Errorf("exit code %d\n%s", ran.Code, ran.Stderr)
 	}
 }
 
@@ -321,13 +275,13 @@ func TestWrongArguments(t *testing.T) {
 		{[]string{"-vote-window", "0s"}, "-vote-window must be positive"},
 		{[]string{"surplus"}, `unknown argument "surplus"`},
 	} {
-		ran := plain(t, test.args...)
-		if ran.code != program.ExitUsage || !strings.Contains(ran.stderr, test.want) {
-			t.Errorf("%v: exit code %d, standard error %q", test.args, ran.code, ran.stderr)
+		ran := testProgram.Run(t, test.args...)
+		if ran.Code != program.ExitUsage || !strings.Contains(ran.Stderr, test.want) {
+			t.Errorf("%v: exit code %d, standard error %q", test.args, ran.Code, ran.Stderr)
 		}
 	}
-	ran := plain(t, "-memory", "-faults", "kill-lobby")
-	if ran.code != program.ExitError || !strings.Contains(ran.stderr, "needs PostgreSQL") {
-		t.Errorf("exit code %d, standard error %q", ran.code, ran.stderr)
+	ran := testProgram.Run(t, "-memory", "-faults", "kill-lobby")
+	if ran.Code != program.ExitError || !strings.Contains(ran.Stderr, "needs PostgreSQL") {
+		t.Errorf("exit code %d, standard error %q", ran.Code, ran.Stderr)
 	}
 }

@@ -21,7 +21,7 @@ import (
 // for.
 func TestDatabaseAway(t *testing.T) {
 	t.Parallel()
-	opened, err := openDatabase(t.Context(), dsn)
+	opened, err := openDatabase(t.Context(), testProgram.DSN)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,13 +4,10 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -26,75 +23,31 @@ import (
 	"github.com/settleonce/settleonce/examples/sportsbook/faults"
 )
 
-// programVariable makes this test binary the program itself, in whichever role:
-// its children inherit it.
-const programVariable = "SPORTSBOOK_TEST_PROGRAM"
+// testProgram is this test binary as the program.
+var testProgram = drilltest.Program[audit.Figures]{Variable: "SPORTSBOOK_TEST_PROGRAM"}
 
 // bets is how many bets the ordinary traffic of these tests has.
 const bets = 16
 
-// dsn is a server that the runs share, each with schemas of its own.
-var dsn string
-
 func TestMain(m *testing.M) {
-	if os.Getenv(programVariable) != "" {
-		main()
-		return
-	}
-	os.Exit(drilltest.WithServer(func(server string) int {
-		dsn = server
-		return m.Run()
-	}))
+	os.Exit(testProgram.RunTests(m.Run, main))
 }
 
 // outcome is how a run of the program ended.
-type outcome struct {
-	code    int
-	lines   []string // of standard output
-	figures audit.Figures
-	stderr  string
-}
+type outcome = drilltest.Outcome[audit.Figures]
 
-// first is the first line of output.
-func (o outcome) first() string { return o.lines[0] }
-
-// run runs the program with -json.
+// run runs the program with as many bets as these tests have.
 func run(t *testing.T, args ...string) outcome {
 	t.Helper()
-	ran := plain(t, append([]string{"-json", "-bets", fmt.Sprint(bets)}, args...)...)
-	last := ran.lines[len(ran.lines)-1]
-	decoder := json.NewDecoder(strings.NewReader(last))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&ran.figures); err != nil {
-		t.Fatalf("the last line is not the figures: %v\n%s\n%s", err, last, ran.stderr)
-	}
-	return ran
-}
-
-func plain(t *testing.T, args ...string) outcome {
-	t.Helper()
-	command := exec.CommandContext(t.Context(), os.Args[0], args...)
-	command.Env = append(os.Environ(), programVariable+"=yes")
-	if !slices.Contains(args, "-dsn") {
-		command.Env = append(command.Env, "DATABASE_URL="+dsn)
-	}
-	var stdout, stderr bytes.Buffer
-	command.Stdout, command.Stderr = &stdout, &stderr
-	err := command.Run()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		t.Fatal(err)
-	}
-	lines := strings.Split(strings.TrimSpace(stdout.String()), "\n")
-	return outcome{code: command.ProcessState.ExitCode(), lines: lines, stderr: stderr.String()}
+	return testProgram.RunForFigures(t, append([]string{"-bets", fmt.Sprint(bets)}, args...)...)
 }
 
 // wantInOrder checks what must hold of every run whose books are in order.
 func wantInOrder(t *testing.T, o outcome) {
 	t.Helper()
-	f := o.figures
-	if o.code != 0 || f.Lost != 0 || f.Doubled != 0 || f.Unbalanced != 0 {
-		t.Errorf("exit code %d, figures %+v\n%s", o.code, f, o.stderr)
+	f := o.Figures
+	if o.Code != 0 || f.Lost != 0 || f.Doubled != 0 || f.Unbalanced != 0 {
+		t.Errorf("exit code %d, figures %+v\n%s", o.Code, f, o.Stderr)
 	}
 	if f.Requests < bets || f.Accepted+f.Rejected+f.Requoted > f.Requests || f.Settled+f.Voided != f.Accepted {
 		t.Errorf("figures do not add up: %+v", f)
@@ -106,7 +59,7 @@ func TestAllFaults(t *testing.T) {
 	t.Parallel()
 	ran := run(t, "-dsn", "")
 	wantInOrder(t, ran)
-	f := ran.figures
+	f := ran.Figures
 	for name, figure := range map[string]int{
 		"accepted": f.Accepted, "rejected": f.Rejected, "requoted": f.Requoted, "pending": f.Pending, "replays": f.Replays,
 		"conflicts": f.Conflicts, "settled": f.Settled, "voided": f.Voided, "events": f.Events, "seconds": int(1000 * f.Seconds),
@@ -120,8 +73,8 @@ func TestAllFaults(t *testing.T) {
 			t.Errorf("%s was not observed", name)
 		}
 	}
-	if f.Store != "postgresql" || !strings.Contains(ran.first(), "a private server") {
-		t.Errorf("store %q, first line %q", f.Store, ran.first())
+	if f.Store != "postgresql" || !strings.Contains(ran.First(), "a private server") {
+		t.Errorf("store %q, first line %q", f.Store, ran.First())
 	}
 }
 
@@ -130,15 +83,15 @@ func TestServerOfSomebodyElse(t *testing.T) {
 	t.Parallel()
 	ran := run(t, "-faults", "all")
 	wantInOrder(t, ran)
-	if _, requested := ran.figures.Faults[string(faults.Restart)]; requested {
+	if _, requested := ran.Figures.Faults[string(faults.Restart)]; requested {
 		t.Error("the restart was not left out")
 	}
-	if !strings.Contains(ran.first(), "at -dsn or DATABASE_URL") || !strings.Contains(ran.first(), "not available, since the server is somebody else's: [database-restart]") {
-		t.Errorf("first line %q", ran.first())
+	if !strings.Contains(ran.First(), "at -dsn or DATABASE_URL") || !strings.Contains(ran.First(), "not available, since the server is somebody else's: [database-restart]") {
+		t.Errorf("first line %q", ran.First())
 	}
-	ran = plain(t, "-faults", "database-restart")
-	if ran.code != program.ExitError || !strings.Contains(ran.stderr, `"database-restart" needs a private server`) {
-		t.Errorf("exit code %d, standard error %q", ran.code, ran.stderr)
+	ran = testProgram.Run(t, "-faults", "database-restart")
+	if ran.Code != program.ExitError || !strings.Contains(ran.Stderr, `"database-restart" needs a private server`) {
+		t.Errorf("exit code %d, standard error %q", ran.Code, ran.Stderr)
 	}
 }
 
@@ -146,7 +99,7 @@ func TestNoFaults(t *testing.T) {
 	t.Parallel()
 	ran := run(t, "-faults", "none")
 	wantInOrder(t, ran)
-	f := ran.figures
+	f := ran.Figures
 	if f.Pending+f.Conflicts+len(f.Faults) != 0 || f.Replays != f.Requests {
 		t.Errorf("a clean run has figures %+v", f)
 	}
@@ -162,13 +115,13 @@ func TestFaultThatDoesNotHappenIsMissing(t *testing.T) {
 				args = append(args, "-dsn", "")
 			}
 			ran := run(t, args...)
-			if ran.code != program.ExitBooks || !strings.Contains(ran.stderr, "requested and not observed: "+string(name)+"\n") {
-				t.Errorf("exit code %d, standard error %q", ran.code, ran.stderr)
+			if ran.Code != program.ExitBooks || !strings.Contains(ran.Stderr, "requested and not observed: "+string(name)+"\n") {
+				t.Errorf("exit code %d, standard error %q", ran.Code, ran.Stderr)
 			}
-			if count, requested := ran.figures.Faults[string(name)]; count != 0 || !requested {
+			if count, requested := ran.Figures.Faults[string(name)]; count != 0 || !requested {
 				t.Errorf("observed %d times, requested: %v", count, requested)
 			}
-			if f := ran.figures; f.Lost+f.Doubled+f.Unbalanced != 0 {
+			if f := ran.Figures; f.Lost+f.Doubled+f.Unbalanced != 0 {
 				t.Errorf("figures %+v", f)
 			}
 		})
@@ -179,17 +132,17 @@ func TestFaultThatDoesNotHappenIsMissing(t *testing.T) {
 func TestOneOfAllFaultsIsMissing(t *testing.T) {
 	t.Parallel()
 	ran := run(t, "-disarm", string(faults.LostAnswer))
-	if ran.code != program.ExitBooks || !strings.Contains(ran.stderr, "requested and not observed: lost-answer\n") {
-		t.Errorf("exit code %d, standard error %q", ran.code, ran.stderr)
+	if ran.Code != program.ExitBooks || !strings.Contains(ran.Stderr, "requested and not observed: lost-answer\n") {
+		t.Errorf("exit code %d, standard error %q", ran.Code, ran.Stderr)
 	}
 }
 
 func TestSabotage(t *testing.T) {
 	t.Parallel()
 	figure := map[string]func(outcome) int{
-		"doubled":         func(o outcome) int { return o.figures.Doubled },
-		"unbalanced":      func(o outcome) int { return o.figures.Unbalanced },
-		faults.FigureLate: func(o outcome) int { return strings.Count(o.stderr, "late: ") },
+		"doubled":         func(o outcome) int { return o.Figures.Doubled },
+		"unbalanced":      func(o outcome) int { return o.Figures.Unbalanced },
+		faults.FigureLate: func(o outcome) int { return strings.Count(o.Stderr, "late: ") },
 	}
 	needs := map[string]string{
 		sabotage.SkipReceipt: "none", faults.NoFundsGuard: "wallet-race", faults.NoFence: "suspension", faults.UnbalancedJournal: "none",
@@ -198,8 +151,8 @@ func TestSabotage(t *testing.T) {
 		t.Run(guard.Name, func(t *testing.T) {
 			t.Parallel()
 			ran := run(t, "-faults", needs[guard.Name], "-"+guard.Name)
-			if figure[guard.Figure](ran) == 0 || ran.code != program.ExitBooks {
-				t.Errorf("exit code %d, figures %+v; want %s above zero\n%s", ran.code, ran.figures, guard.Figure, ran.stderr)
+			if figure[guard.Figure](ran) == 0 || ran.Code != program.ExitBooks {
+				t.Errorf("exit code %d, figures %+v; want %s above zero\n%s", ran.Code, ran.Figures, guard.Figure, ran.Stderr)
 			}
 		})
 	}
@@ -209,16 +162,16 @@ func TestMemory(t *testing.T) {
 	t.Parallel()
 	ran := run(t, "-memory")
 	wantInOrder(t, ran)
-	if ran.figures.Store != "memory" || !strings.HasPrefix(ran.first(), "store: in memory") {
-		t.Errorf("store %q, first line %q", ran.figures.Store, ran.first())
+	if ran.Figures.Store != "memory" || !strings.HasPrefix(ran.First(), "store: in memory") {
+		t.Errorf("store %q, first line %q", ran.Figures.Store, ran.First())
 	}
 	for _, known := range faults.Catalogue() {
-		count, requested := ran.figures.Faults[string(known.Name)]
+		count, requested := ran.Figures.Faults[string(known.Name)]
 		if requested == known.NeedsDatabase || requested && count == 0 {
 			t.Errorf("%s: observed %d times, requested: %v", known.Name, count, requested)
 		}
-		if named := strings.Contains(ran.first(), string(known.Name)); named != known.NeedsDatabase {
-			t.Errorf("the first line names %s: %v\n%s", known.Name, named, ran.first())
+		if named := strings.Contains(ran.First(), string(known.Name)); named != known.NeedsDatabase {
+			t.Errorf("the first line names %s: %v\n%s", known.Name, named, ran.First())
 		}
 	}
 }
@@ -228,10 +181,10 @@ func TestMemory(t *testing.T) {
 func TestSabotageInMemory(t *testing.T) {
 	t.Parallel()
 	ran := run(t, "-memory", "-faults", "commit-cut", "-"+sabotage.SkipReceipt)
-	if ran.code != program.ExitBooks || ran.figures.Doubled == 0 || ran.figures.Lost == 0 || strings.Contains(ran.stderr, errLimit.Error()) {
-		t.Errorf("exit code %d, figures %+v\n%s", ran.code, ran.figures, ran.stderr)
+	if ran.Code != program.ExitBooks || ran.Figures.Doubled == 0 || ran.Figures.Lost == 0 || strings.Contains(ran.Stderr, errLimit.Error()) {
+		t.Errorf("exit code %d, figures %+v\n%s", ran.Code, ran.Figures, ran.Stderr)
 	}
-	if ran.figures.Faults[string(faults.CommitCut)] == 0 {
+	if ran.Figures.Faults[string(faults.CommitCut)] == 0 {
 		t.Error("no commit was cut")
 	}
 }
@@ -304,8 +257,8 @@ func TestPasswordIsNoArgument(t *testing.T) {
 func TestRunThatTakesTooLong(t *testing.T) {
 	t.Parallel()
 	ran := run(t, "-faults", "none", "-limit", "1ms")
-	if ran.code != program.ExitBooks || !strings.Contains(ran.stderr, "cut short") {
-		t.Errorf("exit code %d, standard error %q", ran.code, ran.stderr)
+	if ran.Code != program.ExitBooks || !strings.Contains(ran.Stderr, "cut short") {
+		t.Errorf("exit code %d, standard error %q", ran.Code, ran.Stderr)
 	}
 }
 
@@ -321,8 +274,8 @@ func TestRunThatIsInterruptedClearsUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			temporary := t.TempDir()
-			command := exec.CommandContext(t.Context(), os.Args[0], "-faults", "none")
-			command.Env = append(os.Environ(), programVariable+"=yes", "DATABASE_URL="+dsn, "TMPDIR="+temporary)
+			command := testProgram.Command(t, "-faults", "none")
+			command.Env = append(command.Env, "TMPDIR="+temporary)
 			out, err := command.StdoutPipe()
 			if err != nil {
 				t.Fatal(err)
@@ -350,15 +303,15 @@ func TestRunThatIsInterruptedClearsUp(t *testing.T) {
 
 func TestTable(t *testing.T) {
 	t.Parallel()
-	ran := plain(t, "-bets", "4", "-faults", "changed-body")
-	text := strings.Join(ran.lines, "\n")
+	ran := testProgram.Run(t, "-bets", "4", "-faults", "changed-body")
+	text := strings.Join(ran.Lines, "\n")
 	for _, want := range []string{"lost", "unbalanced", "journal EUR", "changed-body", "in order: nothing lost"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the output does not say %q:\n%s", want, text)
 		}
 	}
-	if ran.code != 0 {
-		t.Errorf("exit code %d\n%s", ran.code, ran.stderr)
+	if ran.Code != 0 {
+		t.Errorf("exit code %d\n%s", ran.Code, ran.Stderr)
 	}
 }
 
@@ -375,13 +328,13 @@ func TestWrongArguments(t *testing.T) {
 		{[]string{"-limit", "-1s"}, "-limit must not be negative"},
 		{[]string{"surplus"}, `unknown argument "surplus"`},
 	} {
-		ran := plain(t, test.args...)
-		if ran.code != program.ExitUsage || !strings.Contains(ran.stderr, test.want) {
-			t.Errorf("%v: exit code %d, standard error %q", test.args, ran.code, ran.stderr)
+		ran := testProgram.Run(t, test.args...)
+		if ran.Code != program.ExitUsage || !strings.Contains(ran.Stderr, test.want) {
+			t.Errorf("%v: exit code %d, standard error %q", test.args, ran.Code, ran.Stderr)
 		}
 	}
-	ran := plain(t, "-memory", "-faults", "kill-api")
-	if ran.code != program.ExitError || !strings.Contains(ran.stderr, "needs PostgreSQL") {
-		t.Errorf("exit code %d, standard error %q", ran.code, ran.stderr)
+	ran := testProgram.Run(t, "-memory", "-faults", "kill-api")
+	if ran.Code != program.ExitError || !strings.Contains(ran.Stderr, "needs PostgreSQL") {
+		t.Errorf("exit code %d, standard error %q", ran.Code, ran.Stderr)
 	}
 }

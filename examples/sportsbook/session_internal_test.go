@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"regexp"
 	"strings"
 	"syscall"
@@ -49,7 +48,7 @@ func readSession(t *testing.T) (session []exchange) {
 // README's session is run as it stands, against the served program.
 func TestSessionOfREADME(t *testing.T) {
 	t.Parallel()
-	for name, args := range map[string][]string{"in PostgreSQL": {"-dsn", dsn}, "in memory": {"-memory"}} {
+	for name, args := range map[string][]string{"in PostgreSQL": {"-dsn", testProgram.DSN}, "in memory": {"-memory"}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			address, _, end := serveForTest(t, args...)
@@ -80,10 +79,10 @@ func TestSessionOfREADME(t *testing.T) {
 func TestServingTakesNoOptionsOfADrill(t *testing.T) {
 	t.Parallel()
 	for _, option := range []string{"-bets=5", "-faults=all", "-seed=2", "-json"} {
-		ran := plain(t, "-serve", "127.0.0.1:0", option)
+		ran := testProgram.Run(t, "-serve", "127.0.0.1:0", option)
 		name, _, _ := strings.Cut(option, "=")
-		if ran.code != program.ExitUsage || !strings.Contains(ran.stderr, name+" is for a drill") {
-			t.Errorf("%s: exit code %d, %s", option, ran.code, ran.stderr)
+		if ran.Code != program.ExitUsage || !strings.Contains(ran.Stderr, name+" is for a drill") {
+			t.Errorf("%s: exit code %d, %s", option, ran.Code, ran.Stderr)
 		}
 	}
 }
@@ -101,8 +100,7 @@ func matches(shown, text string) bool {
 // service listen. Its end must leave nothing to complain of.
 func serveForTest(t *testing.T, args ...string) (address, riskURL string, end func()) {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), os.Args[0], append([]string{"-serve", "127.0.0.1:0"}, args...)...)
-	command.Env = append(os.Environ(), programVariable+"=yes")
+	command := testProgram.Command(t, append([]string{"-serve", "127.0.0.1:0"}, args...)...)
 	var stderr bytes.Buffer
 	command.Stderr = &stderr
 	output, err := command.StdoutPipe()

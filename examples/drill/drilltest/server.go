@@ -1,4 +1,5 @@
-// Package drilltest starts the server that the tests of a drill share.
+// Package drilltest runs a drill as its tests see it: as a program, with the
+// server that the tests share.
 package drilltest
 
 import (
