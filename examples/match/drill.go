@@ -16,6 +16,7 @@ import (
 
 	"github.com/settleonce/settleonce/pgstore/pgfault"
 
+	"github.com/settleonce/settleonce/examples/drill/course"
 	"github.com/settleonce/settleonce/examples/drill/database"
 	"github.com/settleonce/settleonce/examples/drill/fault"
 	"github.com/settleonce/settleonce/examples/drill/process"
@@ -60,9 +61,6 @@ type drill struct {
 	background sync.WaitGroup
 }
 
-// errLimit is the cause of the end of a run that gets nowhere.
-var errLimit = errors.New("the run took too long and was cut short")
-
 // runDrill runs it all and reports whether the books are in order: nothing lost
 // or doubled, and every requested fault observed.
 func runDrill(ctx context.Context, o options) (inOrder bool, err error) {
@@ -83,7 +81,7 @@ func runDrill(ctx context.Context, o options) (inOrder bool, err error) {
 		return false, err
 	}
 	err = d.play(ctx)
-	if errors.Is(err, errLimit) {
+	if errors.Is(err, course.ErrLimit) {
 		d.cutShort = true
 	} else if err != nil {
 		return false, err
@@ -98,21 +96,8 @@ func runDrill(ctx context.Context, o options) (inOrder bool, err error) {
 // play goes through the run, to the point where every match is settled and
 // every fault has happened.
 func (d *drill) play(ctx context.Context) error {
-	ctx, stop := context.WithTimeoutCause(ctx, d.options.limit, errLimit)
-	defer stop()
-	ctx, end := context.WithCancelCause(ctx)
-	var watching sync.WaitGroup
-	watching.Go(func() {
-		end(d.watch(ctx)) // it ends with a failure, or with ctx
-	})
-	defer watching.Wait()
-	defer end(nil)
-	for _, stage := range []func(context.Context) error{d.outage, d.mistakes, d.settleDown} {
-		if err := stage(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
+	config := course.Config{Limit: d.options.limit, Watch: d.watch}
+	return course.Run(ctx, config, d.outage, d.mistakes, d.settleDown)
 }
 
 // watch shows the progress, cuts what is to be cut, and sees whether a process

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/settleonce/settleonce/examples/drill/course"
 	"github.com/settleonce/settleonce/examples/drill/fault"
 	"github.com/settleonce/settleonce/examples/match/audit"
 	"github.com/settleonce/settleonce/examples/match/faults"
@@ -39,7 +40,7 @@ func (d *drill) print(report *audit.Report, missing []string, inOrder bool) erro
 		fmt.Fprintln(os.Stderr, strings.Join(report.Problems, "\n"))
 	}
 	if d.cutShort {
-		fmt.Fprintln(os.Stderr, errLimit)
+		fmt.Fprintln(os.Stderr, course.ErrLimit)
 	}
 	if len(missing) > 0 {
 		fmt.Fprintf(os.Stderr, "requested and not observed: %s\n", strings.Join(missing, ", "))

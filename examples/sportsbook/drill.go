@@ -15,6 +15,7 @@ import (
 
 	"github.com/settleonce/settleonce/pgstore/pgfault"
 
+	"github.com/settleonce/settleonce/examples/drill/course"
 	"github.com/settleonce/settleonce/examples/drill/database"
 	"github.com/settleonce/settleonce/examples/drill/fault"
 	"github.com/settleonce/settleonce/examples/drill/jsonlines"
@@ -68,9 +69,6 @@ type drill struct {
 	background sync.WaitGroup
 }
 
-// errLimit is the cause of the end of a run that gets nowhere.
-var errLimit = errors.New("the run took too long and was cut short")
-
 // runDrill runs it all and reports whether the books are in order: nothing lost,
 // doubled or unbalanced, and every requested fault observed.
 func runDrill(ctx context.Context, o options) (inOrder bool, err error) {
@@ -87,7 +85,7 @@ func runDrill(ctx context.Context, o options) (inOrder bool, err error) {
 		return false, err
 	}
 	err = d.play(ctx)
-	if errors.Is(err, errLimit) {
+	if errors.Is(err, course.ErrLimit) {
 		d.cutShort = true
 	} else if err != nil {
 		return false, err
@@ -102,21 +100,8 @@ func runDrill(ctx context.Context, o options) (inOrder bool, err error) {
 // play goes through the run: the traffic with all faults, then every command
 // once more until it has a final answer, then the results.
 func (d *drill) play(ctx context.Context) error {
-	ctx, stop := context.WithTimeoutCause(ctx, d.options.limit, errLimit)
-	defer stop()
-	ctx, end := context.WithCancelCause(ctx)
-	var watching sync.WaitGroup
-	watching.Go(func() {
-		end(d.watch(ctx)) // it ends with a failure, or with ctx
-	})
-	defer watching.Wait()
-	defer end(nil)
-	for _, stage := range []func(context.Context) error{d.trouble, d.askAgain, d.closeBets} {
-		if err := stage(ctx); err != nil {
-			return errors.Join(context.Cause(ctx), err)
-		}
-	}
-	return nil
+	config := course.Config{Limit: d.options.limit, Watch: d.watch}
+	return course.Run(ctx, config, d.trouble, d.askAgain, d.closeBets)
 }
 
 // watch shows the progress, cuts what is to be cut, and sees whether a process

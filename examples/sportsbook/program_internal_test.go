@@ -11,6 +11,7 @@ import (
 
 	"github.com/settleonce/settleonce/pgstore/pgtemp"
 
+	"github.com/settleonce/settleonce/examples/drill/course"
 	"github.com/settleonce/settleonce/examples/drill/database"
 	"github.com/settleonce/settleonce/examples/drill/drilltest"
 	"github.com/settleonce/settleonce/examples/drill/fault"
@@ -178,7 +179,7 @@ func TestMemory(t *testing.T) {
 func TestSabotageInMemory(t *testing.T) {
 	t.Parallel()
 	ran := run(t, "-memory", "-faults", "commit-cut", "-"+sabotage.SkipReceipt)
-	if ran.Code != program.ExitBooks || ran.Figures.Doubled == 0 || ran.Figures.Lost == 0 || strings.Contains(ran.Stderr, errLimit.Error()) {
+	if ran.Code != program.ExitBooks || ran.Figures.Doubled == 0 || ran.Figures.Lost == 0 || strings.Contains(ran.Stderr, course.ErrLimit.Error()) {
 		t.Errorf("exit code %d, figures %+v\n%s", ran.Code, ran.Figures, ran.Stderr)
 	}
 	if ran.Figures.Faults[string(faults.CommitCut)] == 0 {
