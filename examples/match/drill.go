@@ -11,7 +11,6 @@ import (
 	"os"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/settleonce/settleonce/pgstore/pgfault"
@@ -55,9 +54,9 @@ type drill struct {
 	battle  *process.Role
 	// cutShort says that the run took too long.
 	cutShort bool
-	// restarting counts the lobbies that are on their way back.
-	restarting atomic.Int32
-	// background are the restarts of lobbies and the proxy.
+	// restarts are those of lobbies.
+	restarts process.Restarts
+	// background is the proxy.
 	background sync.WaitGroup
 }
 
@@ -114,10 +113,8 @@ func (d *drill) watch(ctx context.Context) error {
 			progress.Show("settled %d of %d, outbox %d, faults observed %d of %d kinds",
 				settled, d.options.matches, owed, d.ledger.Kinds(), len(d.options.Requested))
 		}
-		for _, r := range append(slices.Clone(d.lobbies), d.battle) {
-			if r.Died() {
-				return false, fmt.Errorf("%s ended by itself; %s", r.Name(), r.LastLines())
-			}
+		if err := process.CheckAlive(append(slices.Clone(d.lobbies), d.battle)...); err != nil {
+			return false, err
 		}
 		return false, d.nextCut(ctx, settled)
 	})
@@ -137,6 +134,7 @@ func (d *drill) cleanUp(ctx context.Context) error {
 	if d.cuts != nil {
 		d.cuts.Wait()
 	}
+	d.restarts.Wait()
 	d.background.Wait()
 	if d.ledger != nil {
 		err = errors.Join(err, d.ledger.Close())

@@ -94,6 +94,6 @@ func (d *drill) settleDown(ctx context.Context) error {
 			return false, err
 		}
 		left, err := d.directory.left()
-		return len(handedOver) == d.options.matches && left == 0 && d.restarting.Load() == 0, err
+		return len(handedOver) == d.options.matches && left == 0 && d.restarts.Pending() == 0, err
 	})
 }

@@ -172,21 +172,7 @@ func (d *drill) startLobby(ctx context.Context, i int) error {
 
 // killLobby kills a lobby and has it started again.
 func (d *drill) killLobby(ctx context.Context, i int) (syscall.Signal, error) {
-	signal, err := d.lobbies[i].Kill()
-	if err != nil {
-		return 0, err
-	}
-	again := context.WithoutCancel(ctx)
-	d.restarting.Add(1)
-	d.background.Go(func() {
-		defer d.restarting.Add(-1)
-		ctx, cancel := context.WithTimeout(again, 20*time.Second)
-		defer cancel()
-		if err := d.startLobby(ctx, i); err != nil {
-			d.logger.Error("drill: a lobby does not come back", "lobby", i, "error", err)
-		}
-	})
-	return signal, nil
+	return d.restarts.Kill(ctx, d.lobbies[i], func(ctx context.Context) error { return d.startLobby(ctx, i) }, d.logger)
 }
 
 // stopRoles ends the battle node first, so that nothing knocks on the doors of

@@ -65,7 +65,9 @@ type drill struct {
 	decided atomic.Int32
 	// cutShort says that the run took too long.
 	cutShort bool
-	// background are the restarts of API processes and the proxy.
+	// restarts are those of API processes.
+	restarts process.Restarts
+	// background is the proxy.
 	background sync.WaitGroup
 }
 
@@ -112,10 +114,8 @@ func (d *drill) watch(ctx context.Context) error {
 	return wait.Until(ctx, func() (bool, error) {
 		decided := int(d.decided.Load())
 		progress.Show("decided %d of %d, faults observed %d of %d kinds", decided, d.options.bets, d.ledger.Kinds(), len(d.options.Requested))
-		for _, role := range append(slices.Clone(d.apis), d.risk) {
-			if role.Died() {
-				return false, fmt.Errorf("%s ended by itself; %s", role.Name(), role.LastLines())
-			}
+		if err := process.CheckAlive(append(slices.Clone(d.apis), d.risk)...); err != nil {
+			return false, err
 		}
 		if d.cuts == nil {
 			return false, nil
@@ -138,6 +138,7 @@ func (d *drill) cleanUp(ctx context.Context) error {
 	if d.cuts != nil {
 		d.cuts.Wait()
 	}
+	d.restarts.Wait()
 	d.background.Wait()
 	if d.ledger != nil {
 		err = errors.Join(err, d.ledger.Close())

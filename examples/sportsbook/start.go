@@ -130,19 +130,7 @@ func (d *drill) startAPI(ctx context.Context, i int) error {
 
 // killAPI kills an API process and has it started again.
 func (d *drill) killAPI(ctx context.Context, i int) (syscall.Signal, error) {
-	signal, err := d.apis[i].Kill()
-	if err != nil {
-		return 0, err
-	}
-	again := context.WithoutCancel(ctx)
-	d.background.Go(func() {
-		ctx, cancel := context.WithTimeout(again, 20*time.Second)
-		defer cancel()
-		if err := d.startAPI(ctx, i); err != nil {
-			d.logger.Error("drill: an API process does not come back", "api", i, "error", err)
-		}
-	})
-	return signal, nil
+	return d.restarts.Kill(ctx, d.apis[i], func(ctx context.Context) error { return d.startAPI(ctx, i) }, d.logger)
 }
 
 // stopRoles ends the API processes before the service that they ask.

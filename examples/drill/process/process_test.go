@@ -1,8 +1,11 @@
 package process_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -153,5 +156,45 @@ func TestRoleThatEndsByItselfHasDied(t *testing.T) {
 	}
 	if err := wait.Until(t.Context(), func() (bool, error) { return role.Died(), nil }); err != nil {
 		t.Error(err)
+	}
+	idle := process.NewRole(process.Config{Name: "idle"})
+	if err := process.CheckAlive(idle, role); err == nil || !strings.Contains(err.Error(), "child ended by itself") {
+		t.Errorf("error %v does not tell which role ended", err)
+	}
+	if err := process.CheckAlive(idle); err != nil {
+		t.Errorf("a role that was not started has died: %v", err)
+	}
+}
+
+func TestKilledRoleIsPendingUntilItIsBack(t *testing.T) {
+	t.Parallel()
+	role := process.NewRole(process.Config{
+		Name: "child", Path: os.Args[0], Env: []string{roleVariable + "=serve"}, LogPath: filepath.Join(t.TempDir(), "log"),
+	})
+	if err := role.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var restarts process.Restarts
+	var log bytes.Buffer
+	logger := slog.New(slog.NewTextHandler(&log, nil))
+	ctx, cancel := context.WithCancel(t.Context())
+	goOn := make(chan struct{})
+	signal, err := restarts.Kill(ctx, role, func(ctx context.Context) error {
+		<-goOn
+		return role.Start(ctx)
+	}, logger)
+	if signal != syscall.SIGKILL || err != nil || restarts.Pending() != 1 {
+		t.Errorf("ended by %v, error %v, %d pending", signal, err, restarts.Pending())
+	}
+	cancel() // whoever asked for the kill does not wait for the rest
+	close(goOn)
+	restarts.Wait()
+	if restarts.Pending() != 0 || role.URL() != "somewhere" || log.Len() > 0 {
+		t.Errorf("%d pending, the role is at %q, log %q", restarts.Pending(), role.URL(), &log)
+	}
+	_, err = restarts.Kill(ctx, role, func(context.Context) error { return errors.New("no port is free") }, logger)
+	restarts.Wait()
+	if err != nil || !strings.Contains(log.String(), "no port is free") {
+		t.Errorf("error %v, log %q", err, &log)
 	}
 }

@@ -118,3 +118,14 @@ func (r *Role) LastLines() string {
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 	return fmt.Sprintf("last lines of %s:\n%s", filepath.Base(r.config.LogPath), strings.Join(lines[max(0, len(lines)-10):], "\n"))
 }
+
+// CheckAlive fails for the first role that has ended without anybody's wish. The
+// error has the end of its log.
+func CheckAlive(roles ...*Role) error {
+	for _, role := range roles {
+		if role.Died() {
+			return fmt.Errorf("%s ended by itself; %s", role.Name(), role.LastLines())
+		}
+	}
+	return nil
+}
