@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/settleonce/settleonce/pgstore/pgfault"
@@ -18,6 +17,7 @@ import (
 	"github.com/settleonce/settleonce/examples/drill/course"
 	"github.com/settleonce/settleonce/examples/drill/database"
 	"github.com/settleonce/settleonce/examples/drill/fault"
+	"github.com/settleonce/settleonce/examples/drill/loopback"
 	"github.com/settleonce/settleonce/examples/drill/process"
 	"github.com/settleonce/settleonce/examples/drill/terminal"
 	"github.com/settleonce/settleonce/examples/drill/wait"
@@ -42,12 +42,11 @@ type drill struct {
 	cutter   *pgfault.Proxy // before the database; nil: in memory
 	cuts     *fault.Cuts    // nil: no commit is cut
 
-	ledger   *fault.Ledger
-	plan     *faults.Plan
-	proxy    *faults.Proxy
-	proxyURL string
+	ledger *fault.Ledger
+	plan   *faults.Plan
+	proxy  *faults.Proxy
 	// proxyServer is nil before the proxy is started.
-	proxyServer *http.Server
+	proxyServer *loopback.Server
 
 	secret  string
 	lobbies []*process.Role
@@ -56,8 +55,6 @@ type drill struct {
 	cutShort bool
 	// restarts are those of lobbies.
 	restarts process.Restarts
-	// background is the proxy.
-	background sync.WaitGroup
 }
 
 // runDrill runs it all and reports whether the books are in order: nothing lost
@@ -135,7 +132,6 @@ func (d *drill) cleanUp(ctx context.Context) error {
 		d.cuts.Wait()
 	}
 	d.restarts.Wait()
-	d.background.Wait()
 	if d.ledger != nil {
 		err = errors.Join(err, d.ledger.Close())
 	}

@@ -99,7 +99,7 @@ func (d *drill) operatorReleases(ctx context.Context, room string) (freed int, e
 		Freed int `json:"freed"`
 	}
 	request := lobby.ReleaseRequest{Operator: "the operator on duty", Reason: "no settlements for a long time"}
-	status, err := post(ctx, d.client, d.proxyURL+"/rooms/"+room+"/release", request, &answer)
+	status, err := post(ctx, d.client, d.proxyServer.URL()+"/rooms/"+room+"/release", request, &answer)
 	switch {
 	case status == http.StatusConflict, status == http.StatusGone, status == http.StatusBadGateway:
 		return 0, nil

@@ -5,17 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
-	"net/http"
 	"os"
 	"syscall"
-	"time"
 
 	"github.com/settleonce/settleonce/pgstore/pgfault"
 	"github.com/settleonce/settleonce/pgstore/pgtemp"
 
 	"github.com/settleonce/settleonce/examples/drill/database"
 	"github.com/settleonce/settleonce/examples/drill/fault"
+	"github.com/settleonce/settleonce/examples/drill/loopback"
 	"github.com/settleonce/settleonce/examples/drill/process"
 	"github.com/settleonce/settleonce/examples/match/faults"
 )
@@ -78,7 +76,7 @@ func (d *drill) start(ctx context.Context) (err error) {
 		}
 	}
 	flags := battleFlags{
-		lobby: d.proxyURL, outbox: d.directory.outbox(), journal: d.directory.journal(), replays: d.directory.replays(),
+		lobby: d.proxyServer.URL(), outbox: d.directory.outbox(), journal: d.directory.journal(), replays: d.directory.replays(),
 		matches: d.options.matches, seed: d.options.seed, voteWindow: d.options.voteWindow, sabotage: d.options.sabotage,
 	}
 	d.cuts = d.newCuts()
@@ -115,7 +113,7 @@ func (d *drill) lobbyFlags(name string) lobbyFlags {
 }
 
 // startProxy starts the proxy between the battle node and the lobbies.
-func (d *drill) startProxy(ctx context.Context, lobbies int) error {
+func (d *drill) startProxy(ctx context.Context, lobbies int) (err error) {
 	d.plan = faults.NewPlan(d.options.seed, d.options.matches, d.options.Armed())
 	d.proxy = faults.NewProxy(lobbies, faults.ProxyConfig{
 		Plan: d.plan, Ledger: d.ledger, Receipt: d.books.Receipt, Kill: d.killLobby, Client: d.client, Logger: d.logger,
@@ -123,14 +121,8 @@ func (d *drill) startProxy(ctx context.Context, lobbies int) error {
 	if d.options.Arms(faults.KillBattle) || d.options.Arms(faults.EarlyRelease) {
 		d.proxy.PlanOutage(d.options.matches / 4)
 	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	d.proxyURL = "http://" + listener.Addr().String()
-	d.proxyServer = &http.Server{Handler: d.proxy, ReadHeaderTimeout: 10 * time.Second}
-	d.background.Go(func() { _ = d.proxyServer.Serve(listener) }) // ends when it is closed
-	return nil
+	d.proxyServer, err = loopback.Serve(ctx, d.proxy)
+	return err
 }
 
 // newRole returns a role of this program.

@@ -19,6 +19,7 @@ import (
 	"github.com/settleonce/settleonce/examples/drill/database"
 	"github.com/settleonce/settleonce/examples/drill/fault"
 	"github.com/settleonce/settleonce/examples/drill/jsonlines"
+	"github.com/settleonce/settleonce/examples/drill/loopback"
 	"github.com/settleonce/settleonce/examples/drill/process"
 	"github.com/settleonce/settleonce/examples/drill/terminal"
 	"github.com/settleonce/settleonce/examples/drill/wait"
@@ -44,12 +45,11 @@ type drill struct {
 	cutter   *pgfault.Proxy // before the database; nil: in memory
 	cuts     *fault.Cuts    // nil: no commit is cut
 
-	ledger   *fault.Ledger
-	notes    *jsonlines.File
-	proxy    *faults.Proxy
-	proxyURL string
+	ledger *fault.Ledger
+	notes  *jsonlines.File
+	proxy  *faults.Proxy
 	// proxyServer is nil before the proxy is started.
-	proxyServer *http.Server
+	proxyServer *loopback.Server
 	clients     *punter.Clients
 	desk        *desk.Desk
 
@@ -67,8 +67,6 @@ type drill struct {
 	cutShort bool
 	// restarts are those of API processes.
 	restarts process.Restarts
-	// background is the proxy.
-	background sync.WaitGroup
 }
 
 // runDrill runs it all and reports whether the books are in order: nothing lost,
@@ -139,7 +137,6 @@ func (d *drill) cleanUp(ctx context.Context) error {
 		d.cuts.Wait()
 	}
 	d.restarts.Wait()
-	d.background.Wait()
 	if d.ledger != nil {
 		err = errors.Join(err, d.ledger.Close())
 	}

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
 	"syscall"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/settleonce/settleonce/examples/drill/fault"
 	"github.com/settleonce/settleonce/examples/drill/jsonlines"
+	"github.com/settleonce/settleonce/examples/drill/loopback"
 	"github.com/settleonce/settleonce/examples/drill/process"
 	"github.com/settleonce/settleonce/examples/sportsbook/desk"
 	"github.com/settleonce/settleonce/examples/sportsbook/faults"
@@ -89,26 +89,20 @@ func (d *drill) start(ctx context.Context) (err error) {
 func (d *drill) cutCount() int { return max(3, d.options.bets/20) }
 
 // startProxy starts the proxy between the clients and the API processes.
-func (d *drill) startProxy(ctx context.Context, apis int) error {
+func (d *drill) startProxy(ctx context.Context, apis int) (err error) {
 	d.proxy = faults.NewProxy(apis, faults.ProxyConfig{
 		Tenant: tenant, Ledger: d.ledger, Receipt: d.books.Receipt, Kill: d.killAPI, Client: d.client, Logger: d.logger,
 	})
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	d.proxyURL = "http://" + listener.Addr().String()
-	d.proxyServer = &http.Server{Handler: d.proxy, ReadHeaderTimeout: 10 * time.Second}
-	d.background.Go(func() { _ = d.proxyServer.Serve(listener) }) // ends when it is closed
-	return nil
+	d.proxyServer, err = loopback.Serve(ctx, d.proxy)
+	return err
 }
 
 func (d *drill) startClients() {
 	d.clients = punter.New(punter.Config{
-		URL: d.proxyURL, Client: d.client, Tenant: tenant, Password: d.playersPassword, Journal: d.notes,
+		URL: d.proxyServer.URL(), Client: d.client, Tenant: tenant, Password: d.playersPassword, Journal: d.notes,
 	})
 	d.desk = desk.New(desk.Config{
-		URL: d.proxyURL, RiskURL: d.risk.URL(), Client: d.client, Tenant: tenant, Name: "trader-on-duty", Password: d.tradersPassword,
+		URL: d.proxyServer.URL(), RiskURL: d.risk.URL(), Client: d.client, Tenant: tenant, Name: "trader-on-duty", Password: d.tradersPassword,
 	})
 }
 
