@@ -8,6 +8,7 @@ import (
 
 	"github.com/settleonce/settleonce/examples/drill/course"
 	"github.com/settleonce/settleonce/examples/drill/fault"
+	"github.com/settleonce/settleonce/examples/drill/sabotage"
 	"github.com/settleonce/settleonce/examples/match/audit"
 	"github.com/settleonce/settleonce/examples/match/faults"
 )
@@ -53,11 +54,7 @@ func (d *drill) print(report *audit.Report, missing []string, inOrder bool) erro
 		fmt.Fprintln(d.out, line)
 		return nil
 	}
-	for _, sabotage := range faults.Sabotages() {
-		if sabotage.Name == d.options.sabotage {
-			fmt.Fprintf(d.out, "sabotage: %s; %q must be above zero\n", sabotage.What, sabotage.Figure)
-		}
-	}
+	sabotage.WriteExpected(d.out, faults.Sabotages(), d.options.sabotage)
 	if inOrder {
 		fmt.Fprintln(d.out, "in order: nothing lost, nothing doubled, every requested fault observed")
 	} else {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 )
 
 // Sabotage takes one guard out.
@@ -39,5 +40,15 @@ func Flags(set *flag.FlagSet, sabotages []Sabotage) (chosen func() (name string,
 			name = s.Name
 		}
 		return name, nil
+	}
+}
+
+// WriteExpected writes what the sabotage of that name must have done to the
+// audit. Of no name that is nothing.
+func WriteExpected(out io.Writer, sabotages []Sabotage, name string) {
+	for _, s := range sabotages {
+		if s.Name == name {
+			fmt.Fprintf(out, "sabotage: %s; %q must be above zero\n", s.What, s.Figure)
+		}
 	}
 }
