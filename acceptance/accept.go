@@ -21,9 +21,9 @@ import (
 // is a decision and no error.
 //
 // An error says what is left:
-//   - [ErrInvalid]: the command breaks a rule. This call did nothing. Where it
-//     is one of [Rules], which are applied before any lock, it is no proof that
-//     an earlier call with the same command, still under way, decides nothing.
+//   - [ErrInvalid]: the command breaks a rule. Nothing was done. Where it is
+//     one of [Rules], the command has no decision, and no earlier call with it
+//     is under way.
 //   - [ErrConsentUsed]: another command consented to the same requote. Nothing
 //     was done, and a retry cannot help.
 //   - [receipt.ErrWithheld]: committed; the decision is valid, only it must not
@@ -90,8 +90,8 @@ type refusal struct {
 }
 
 func (r *Runner[Tx, Bet]) newCall(command *Command) *call[Tx, Bet] {
-	// A callback that changes the legs it is given must not change what is
-	// decided, nor what the caller holds.
+	// An authorizer or a risk service that changes the legs it is given must
+	// not change what is decided, nor what the caller holds.
 	shown, placed := *command, *command
 	shown.Legs, placed.Legs = slices.Clone(command.Legs), slices.Clone(command.Legs)
 	placed.Meta = nil

@@ -12,7 +12,7 @@ import (
 
 // closingSchema is stored with receipts: do not change it without a new version.
 func closingSchema() fingerprint.Schema {
-	return fingerprint.Schema{Name: "settleonce.bet-closing", Version: 1}
+	return fingerprint.Schema{Name: "bet.closing", Version: 1}
 }
 
 // Closing says how an accepted bet ends.

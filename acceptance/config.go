@@ -35,9 +35,9 @@ type Config[Tx, Bet any] struct {
 	Rules Rules
 
 	// UnorderedLegs makes the order of the legs irrelevant to the fingerprint
-	// of accumulators and systems, and to their consents. False: another order
-	// is another command.
-	// Receipts made before a change of it still answer their commands.
+	// of accumulators and systems, and to their consents. Receipts made before
+	// a change of it still answer their commands. False: another order is
+	// another command.
 	UnorderedLegs bool
 
 	// OmitCanonical leaves the command's canonical form out of its receipt.
@@ -113,10 +113,11 @@ type Config[Tx, Bet any] struct {
 	// then.
 	MaxAttempts int
 
-	// LockTimeout, CommitTimeout, ResolveTimeout, NoWait and OnReceipt are
-	// as in package settle. LockTimeout, where it is set, also bounds the wait
-	// for the wallet's turn; where it is zero, that ends with the context. OnReceipt hears of a referral too,
-	// whose receipt has the outcome [Pending] and the key [ReferralKey].
+	// LockTimeout, CommitTimeout, ResolveTimeout, NoWait and OnReceipt are as
+	// in package settle. LockTimeout, where it is set, also bounds the wait
+	// for the wallet's turn; where it is zero, that ends with the context.
+	// OnReceipt hears of a referral too, whose receipt has the outcome
+	// [Pending] and the key [ReferralKey].
 	LockTimeout    time.Duration
 	CommitTimeout  time.Duration
 	ResolveTimeout time.Duration
