@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -620,14 +621,16 @@ func TestRulesDoNotOvertakeADecision(t *testing.T) {
 	h := newHouse(t, nil)
 	slow, tightened := h.config, h.config
 	var retry sync.WaitGroup
+	var answered atomic.Bool
 	slow.Place = func(ctx context.Context, tx houseTx, p *acceptance.Proposal) (placed, error) {
 		retry.Go(func() {
+			defer answered.Store(true)
 			got, err := h.newRunner(tightened).Accept(t.Context(), single(t, "b1", "10.00"))
 			if err != nil || got.Verdict != acceptance.Accepted || !got.Replayed {
 				t.Errorf("the retry: %+v, %v", got, err)
 			}
 		})
-		for h.fake.Waiting(p.Command.Key()) == 0 {
+		for h.fake.Waiting(p.Command.Key()) == 0 && !answered.Load() {
 			runtime.Gosched()
 		}
 		return h.place(ctx, tx, p)
@@ -675,5 +678,31 @@ func TestAttemptsAtSerializable(t *testing.T) {
 		if got := h.fake.Fired(receipttest.RerunCallback); got != want {
 			t.Errorf("%v: %d attempts, want %d", level, got, want)
 		}
+	}
+}
+
+// TestTotalAtTheHousesScale: what fits as it was written may not fit with the
+// decimals of the house's currency, and that shows at the door.
+func TestTotalAtTheHousesScale(t *testing.T) {
+	t.Parallel()
+	registry, err := money.NewRegistry(money.Definition{Code: "POINTS", Scale: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := newHouse(t, func(_ *house, c *config) { c.Rules.Currencies = registry })
+	command := single(t, "b1", "1.00")
+	command.Legs = append(command.Legs, acceptance.Leg{
+		Event: "other", Market: "1x2", Selection: "home", QuoteVersion: "v1", Odds: odds(t, "2.00"),
+	})
+	command.Type = acceptance.BetType{Kind: acceptance.System, Sizes: []int{1, 2}}
+	command.StakeMode = acceptance.StakePerLine
+	text := `{"amount":"` + strings.Repeat("9", money.MaxDigits-2) + `","currency":"POINTS"}`
+	if err := command.Stake.UnmarshalJSON([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	_, err = h.runner.Accept(t.Context(), command)
+	invalid, ok := errors.AsType[*acceptance.InvalidError](err)
+	if !ok || invalid.Fields[0].Field != "stake" || !strings.Contains(invalid.Fields[0].Rule, "must make a total") {
+		t.Errorf("got %v, want an InvalidError about the total", err)
 	}
 }

@@ -14,7 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/settleonce/settleonce/acceptance"
+	"github.com/settleonce/settleonce/acceptance/money"
 	"github.com/settleonce/settleonce/fingerprint"
+	"github.com/settleonce/settleonce/outbox/event"
 	"github.com/settleonce/settleonce/receipt"
 	"github.com/settleonce/settleonce/receipt/receipttest"
 )
@@ -431,5 +433,34 @@ func TestReferralUnderFaults(t *testing.T) {
 				t.Errorf("available %s, fault fired %d times", h.available(), h.fake.Fired(fault))
 			}
 		})
+	}
+}
+
+// TestReferralExpiresInTheHousesCurrency: Events sees the stake as it was
+// referred, whichever way the retry writes it.
+func TestReferralExpiresInTheHousesCurrency(t *testing.T) {
+	t.Parallel()
+	registry, err := money.NewRegistry(money.Definition{Code: "POINTS", Scale: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := newReferringHouse(t)
+	var told []string
+	inPoints := h.config
+	inPoints.Rules.Currencies = registry
+	inPoints.Events = func(c *acceptance.Command, d *answer) ([]event.Event, error) {
+		told = append(told, string(d.Verdict)+" "+c.Stake.String())
+		return nil, nil
+	}
+	h.runner = h.newRunner(inPoints)
+	command := single(t, "b1", "1.00")
+	if err := command.Stake.UnmarshalJSON([]byte(`{"amount":"1.5","currency":"POINTS"}`)); err != nil {
+		t.Fatal(err)
+	}
+	h.accept(command)
+	h.wait(time.Minute)
+	h.accept(command)
+	if diff := cmp.Diff([]string{"pending 1.50 POINTS", "rejected 1.50 POINTS"}, told); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
