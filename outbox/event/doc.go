@@ -10,6 +10,7 @@
 //	keytenant, keyscope, keyoperation, keyid   Key
 //	partitionkey                               OrderingKey (CloudEvents' Partitioning extension)
 //	fingerprint                                Fingerprint, as "schema/version:sum"
+//	sequence                                   Position, in 19 digits (CloudEvents' Sequence extension)
 //
 // Reading is strict: duplicate members, attributes of a type that an extension
 // cannot have, present but empty attributes, text that is not UTF-8 or has an

@@ -35,6 +35,9 @@ const (
 	AttributeOrderingKey = "partitionkey"
 	// AttributeFingerprint carries the digest's text form.
 	AttributeFingerprint = "fingerprint"
+	// AttributePosition is CloudEvents' own Sequence extension, whose texts
+	// compare as the positions do: 19 decimal digits.
+	AttributePosition = "sequence"
 )
 
 // Event is one fact on its way to a receiver, a CloudEvents 1.0 envelope. What
@@ -75,6 +78,13 @@ type Event struct {
 	// Fingerprint is the sender's digest of everything that changes the
 	// effect. A receiver computes its own and compares.
 	Fingerprint fingerprint.Digest
+
+	// Position is where the event stands in its line, if whoever relays it
+	// knows: it rises strictly with the commits of one ordering key, with
+	// gaps, and says nothing across ordering keys. A consumer that has seen a
+	// higher one of the same ordering key sees an old delivery again. Zero is
+	// absent: a sender leaves it so.
+	Position int64
 
 	// Extensions holds any further extension attributes, such as
 	// "traceparent". Values are string, bool or int32, which are the types

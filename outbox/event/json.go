@@ -15,7 +15,10 @@ const MediaType = "application/cloudevents+json"
 const specVersion = "1.0"
 
 // maxMembers is every attribute that the type maps, and every extension.
-const maxMembers = 16 + MaxExtensions
+const maxMembers = 17 + MaxExtensions
+
+// positionDigits writes every position of 64 bits.
+const positionDigits = 19
 
 var (
 	_ json.Marshaler   = Event{}
@@ -47,6 +50,9 @@ func (e Event) MarshalJSON() ([]byte, error) {
 	object.member(AttributeKeyID, e.Key.ID)
 	object.optional(AttributeOrderingKey, e.OrderingKey)
 	object.member(AttributeFingerprint, e.Fingerprint.String())
+	if e.Position != 0 {
+		object.member(AttributePosition, fmt.Sprintf("%0*d", positionDigits, e.Position))
+	}
 	object.extensions(e.Extensions)
 	object.optional("dataschema", e.DataSchema)
 	object.optional("datacontenttype", e.DataContentType)

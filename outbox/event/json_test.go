@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -42,8 +43,10 @@ func TestJSONIsStable(t *testing.T) {
 	t.Parallel()
 	binary := least(t)
 	binary.DataContentType, binary.Data = "application/octet-stream", []byte{0, 0xff, '<'}
+	positioned := full(t)
+	positioned.Position = 4711
 	for name, e := range map[string]event.Event{
-		"full.json": full(t), "least.json": least(t), "binary.json": binary,
+		"full.json": full(t), "least.json": least(t), "binary.json": binary, "positioned.json": positioned,
 	} {
 		text, err := e.MarshalJSON()
 		if err != nil {
@@ -56,6 +59,33 @@ func TestJSONIsStable(t *testing.T) {
 		}
 		if diff := cmp.Diff(e, read); diff != "" {
 			t.Errorf("%s read back (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// TestPositionsCompareAsTheirTexts is what consumers that know the extension
+// alone rely on.
+func TestPositionsCompareAsTheirTexts(t *testing.T) {
+	t.Parallel()
+	last := ""
+	for _, position := range []int64{1, 9, 10, 99, 100, 1 << 53, 1<<53 + 1, math.MaxInt64} {
+		e := least(t)
+		e.Position = position
+		text, err := e.MarshalJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var attributes struct{ Sequence string }
+		if err := json.Unmarshal(text, &attributes); err != nil {
+			t.Fatal(err)
+		}
+		if attributes.Sequence <= last {
+			t.Errorf("position %d is written %q, after %q", position, attributes.Sequence, last)
+		}
+		last = attributes.Sequence
+		var read event.Event
+		if err := read.UnmarshalJSON(text); err != nil || read.Position != position {
+			t.Errorf("position %d reads back as %d: %v", position, read.Position, err)
 		}
 	}
 }
@@ -122,6 +152,9 @@ func TestJSONReads(t *testing.T) {
 		"JSON in base64":   {`"data_base64":"eyJhIjoxfQ=="`, func(e *event.Event) { e.Data = []byte(`{"a":1}`) }},
 		"no bytes":         {`"data_base64":"","datacontenttype":"a/b"`, func(e *event.Event) { e.Data, e.DataContentType = []byte{}, "a/b" }},
 		"time with offset": {`"time":"2026-01-01T01:00:00.5+01:00"`, func(e *event.Event) { e.Time = time.Date(2026, 1, 1, 0, 0, 0, 5e8, time.UTC) }},
+		"a position":       {`"sequence":"0000000000000000007"`, func(e *event.Event) { e.Position = 7 }},
+		"greatest of them": {`"sequence":"9223372036854775807"`, func(e *event.Event) { e.Position = math.MaxInt64 }},
+		"no position":      {`"sequence":null`, func(*event.Event) {}},
 		"least integer":    {`"n":-2147483648`, func(e *event.Event) { e.Extensions = map[string]any{"n": int32(-2147483648)} }},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -152,7 +185,7 @@ func TestJSONRefuses(t *testing.T) {
 		"duplicate extension":  {envelope(t, `"x":1,"x":1`), `member "x" stands twice`},
 		"duplicate by escape":  {envelope(t, `"\u0069d":"1"`), `member "id" stands twice`},
 		"other letter case":    {envelope(t, `"ID":"2"`), `extensions."ID" must have a name`},
-		"too many members":     {envelope(t, many(60)), "must have at most 48 members"},
+		"too many members":     {envelope(t, many(60)), "must have at most 49 members"},
 		"not UTF-8":            {envelope(t, "\"subject\":\"\xff\""), "JSON must be valid UTF-8"},
 		"half a surrogate":     {envelope(t, `"subject":"\ud800"`), "JSON must not hold half of a surrogate pair"},
 		"no specversion":       {strings.Replace(whole, `"specversion":"1.0",`, ``, 1), `specversion must be "1.0"`},
@@ -171,6 +204,18 @@ func TestJSONRefuses(t *testing.T) {
 		"fingerprint":          {strings.Replace(whole, "match.result/1:", "match.result/01:", 1), `fingerprint must be a digest`},
 		"long fingerprint":     {strings.Replace(whole, "match.result/1:", long(1000), 1), `fingerprint must have at most 1024 bytes`},
 		"null fingerprint":     {strings.Replace(whole, `"`+least(t).Fingerprint.String()+`"`, "null", 1), `fingerprint must be set`},
+		"zero as position":     {envelope(t, `"sequence":"0000000000000000000"`), `position must be a positive integer of 64 bits in 19 decimal digits`},
+		"negative position":    {envelope(t, `"sequence":"-000000000000000007"`), `position must be a positive integer of 64 bits in 19 decimal digits`},
+		"position with a sign": {envelope(t, `"sequence":"+000000000000000007"`), `position must be a positive integer of 64 bits in 19 decimal digits`},
+		"position too short":   {envelope(t, `"sequence":"000000000000000007"`), `position must be a positive integer of 64 bits in 19 decimal digits`},
+		"position too long":    {envelope(t, `"sequence":"00000000000000000007"`), `position must be a positive integer of 64 bits in 19 decimal digits`},
+		"position too great":   {envelope(t, `"sequence":"9223372036854775808"`), `position must be a positive integer of 64 bits in 19 decimal digits`},
+		"position grouped":     {envelope(t, `"sequence":"000000000000_000007"`), `position must be a positive integer of 64 bits in 19 decimal digits`},
+		"position in hex":      {envelope(t, `"sequence":"0x00000000000000007"`), `position must be a positive integer of 64 bits in 19 decimal digits`},
+		"position with spaces": {envelope(t, `"sequence":"                  7"`), `position must be a positive integer of 64 bits in 19 decimal digits`},
+		"number as position":   {envelope(t, `"sequence":7`), `position must be a string`},
+		"empty position":       {envelope(t, `"sequence":""`), `position must not be empty`},
+		"two positions":        {envelope(t, `"sequence":"0000000000000000007","sequence":"0000000000000000007"`), `member "sequence" stands twice`},
 		"extension object":     {envelope(t, `"x":{}`), `extensions.x must be a string, a boolean or an integer of 32 bits`},
 		"extension fraction":   {envelope(t, `"x":1.0`), `extensions.x must be a string, a boolean or an integer of 32 bits`},
 		"extension exponent":   {envelope(t, `"x":1e2`), `extensions.x must be a string, a boolean or an integer of 32 bits`},
@@ -261,7 +306,7 @@ func TestDataIsCopied(t *testing.T) {
 // FuzzEventJSON checks that what is read can be written, and reads back the
 // same, in stable bytes.
 func FuzzEventJSON(f *testing.F) {
-	for _, name := range []string{"full.json", "least.json", "binary.json"} {
+	for _, name := range []string{"full.json", "least.json", "binary.json", "positioned.json"} {
 		text, err := os.ReadFile(filepath.Join("testdata", name))
 		if err != nil {
 			f.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"math"
 	"regexp"
+	"strconv"
 	"time"
 
 	"github.com/settleonce/settleonce/fingerprint"
@@ -31,6 +32,8 @@ func (r *reader) attribute(member strictjson.Member) {
 		r.time(member.Value)
 	case AttributeFingerprint:
 		r.fingerprint(member.Value)
+	case AttributePosition:
+		r.position(member.Value)
 	default:
 		if target, field := r.target(member.Name); target != nil {
 			*target, _ = r.text(field, member.Value)
@@ -121,6 +124,21 @@ func (r *reader) fingerprint(value json.RawMessage) {
 		return
 	}
 	r.event.Fingerprint = digest
+}
+
+// position reads what MarshalJSON writes and nothing else, so that an event has
+// one form.
+func (r *reader) position(value json.RawMessage) {
+	text, present := r.text("position", value)
+	if !present {
+		return
+	}
+	read, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || read <= 0 || len(text) != positionDigits || text[0] == '+' {
+		r.found.add("position", "must be a positive integer of 64 bits in %d decimal digits", positionDigits)
+		return
+	}
+	r.event.Position = read
 }
 
 func (r *reader) extension(member strictjson.Member) {

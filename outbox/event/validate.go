@@ -44,6 +44,9 @@ func (e *Event) check(found *violations) {
 	if e.Fingerprint.IsZero() {
 		found.add("fingerprint", "must be set")
 	}
+	if e.Position < 0 {
+		found.add("position", "must not be negative, is %d", e.Position)
+	}
 	e.checkExtensions(found)
 }
 
@@ -167,7 +170,7 @@ func reserved(name string) bool {
 	case "specversion", "id", "source", "type", "subject", "time", "dataschema",
 		"datacontenttype", "data", "data_base64",
 		AttributeTenant, AttributeScope, AttributeOperation, AttributeKeyID,
-		AttributeOrderingKey, AttributeFingerprint:
+		AttributeOrderingKey, AttributeFingerprint, AttributePosition:
 		return true
 	default:
 		return false

@@ -3,6 +3,7 @@ package event_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -49,6 +50,7 @@ func TestValidateAccepts(t *testing.T) {
 		"no JSON, no bytes":     func(e *event.Event) { e.DataContentType, e.Data = "image/png", []byte{} },
 		"JSON by suffix":        func(e *event.Event) { e.DataContentType, e.Data = "application/x+json; a=b", []byte(`1`) },
 		"extension of 64":       func(e *event.Event) { e.Extensions = map[string]any{long(64): "x"} },
+		"greatest position":     func(e *event.Event) { e.Position = math.MaxInt64 },
 		"first second of UTC":   func(e *event.Event) { e.Time = time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -123,12 +125,14 @@ func TestValidateRefuses(t *testing.T) {
 		{func(e *event.Event) { e.OrderingKey = long(257) }, "orderingkey must have at most 256 bytes, has 257"},
 		{func(e *event.Event) { e.OrderingKey = "\r" }, "orderingkey " + characters},
 		{func(e *event.Event) { e.Fingerprint = fingerprint.Digest{} }, "fingerprint must be set"},
+		{func(e *event.Event) { e.Position = -1 }, "position must not be negative, is -1"},
 		{extension("Trace", "x"), `extensions."Trace" must have a name of 1 to 64 characters of a-z and 0-9`},
 		{extension("", "x"), `extensions."" must have a name of 1 to 64 characters of a-z and 0-9`},
 		{extension(long(65), "x"), `extensions."` + long(64) + `"… must have a name of 1 to 64 characters of a-z and 0-9`},
 		{extension("trace_id", "x"), `extensions."trace_id" must have a name of 1 to 64 characters of a-z and 0-9`},
 		{extension("keyid", "x"), "extensions.keyid " + isReserved},
 		{extension("partitionkey", "x"), "extensions.partitionkey " + isReserved},
+		{extension("sequence", "0000000000000000007"), "extensions.sequence " + isReserved},
 		{extension("specversion", "1.0"), "extensions.specversion " + isReserved},
 		{extension("n", 1), "extensions.n must be a string, a bool or an int32, is int"},
 		{extension("n", nil), "extensions.n must be a string, a bool or an int32, is <nil>"},
@@ -160,7 +164,7 @@ func extensions(count int) map[string]any {
 
 func TestValidateNamesEveryWrongFieldAtOnce(t *testing.T) {
 	t.Parallel()
-	zero := event.Event{Extensions: map[string]any{"b": 1, "A": 2}}
+	zero := event.Event{Position: -7, Extensions: map[string]any{"b": 1, "A": 2}}
 	want := []string{
 		"id must not be empty",
 		"source must not be empty",
@@ -170,6 +174,7 @@ func TestValidateNamesEveryWrongFieldAtOnce(t *testing.T) {
 		"key.operation must not be empty",
 		"key.id must not be empty",
 		"fingerprint must be set",
+		"position must not be negative, is -7",
 		`extensions."A" must have a name of 1 to 64 characters of a-z and 0-9`,
 		"extensions.b must be a string, a bool or an int32, is int",
 	}
