@@ -22,6 +22,11 @@ const (
 	// AckPublished is a broker's durable acknowledgement. It is proof only
 	// where a relay's Config says so.
 	AckPublished
+	// AckRejected is the word of a destination that gives no receipts that it
+	// will never take this event, such as a broker's "message too large". It
+	// sets the record aside only where a relay's Config says so, as for
+	// AckPublished.
+	AckRejected
 )
 
 // Ack is what a destination proved about one event. A sender fills it from
@@ -32,9 +37,10 @@ type Ack struct {
 	// Key and Fingerprint are those that the destination's document names.
 	Key         event.Key
 	Fingerprint fingerprint.Digest
-	// EventID is the event that a broker acknowledged, for [AckPublished].
+	// EventID is the event that was acknowledged or rejected, for
+	// [AckPublished] and [AckRejected].
 	EventID string
-	// Reason says why, for [AckRefusal].
+	// Reason says why, for [AckRefusal] and [AckRejected].
 	Reason string
 }
 

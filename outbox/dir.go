@@ -30,6 +30,12 @@ type DirConfig struct {
 	// AllowVolatile accepts a file system that lives in memory, such as
 	// tmpfs, where a record does not survive a restart of the machine.
 	AllowVolatile bool
+	// DeadLetterPolicy says what becomes of an ordering key one of whose
+	// records is refused. Zero ([DefaultPolicy]) means [GoOn]. It holds for
+	// everything that is set aside in the directory while it is open,
+	// whatever the policy was at the time. Files that are no records hold
+	// back nothing: what they were meant to say is not known.
+	DeadLetterPolicy DeadLetterPolicy
 	// Now is the clock that dates records. It may go backwards. Nil means
 	// time.Now.
 	Now func() time.Time
@@ -48,6 +54,11 @@ func (c *DirConfig) Validate() error {
 	if c.MaxWaiting < 0 {
 		broken = append(broken, fmt.Sprintf("MaxWaiting must not be negative, is %d", c.MaxWaiting))
 	}
+	switch c.DeadLetterPolicy {
+	case DefaultPolicy, HoldBack, GoOn:
+	default:
+		broken = append(broken, fmt.Sprintf("DeadLetterPolicy must be DefaultPolicy, HoldBack or GoOn, is %d", c.DeadLetterPolicy))
+	}
 	return configError(broken)
 }
 
@@ -58,13 +69,14 @@ func configError(broken []string) error {
 	return fmt.Errorf("%w: %s", ErrConfig, strings.Join(broken, "; "))
 }
 
-// Dir is a durable outbox in a directory, and a [Source]. Make one with
-// [OpenDir] and end it with [Dir.Close].
+// Dir is a durable outbox in a directory: a [Source] that knows its [Lag] and
+// keeps [DeadLetters]. Make one with [OpenDir] and end it with [Dir.Close].
 //
 // Safe for concurrent use. One mutex guards the index and is never held over a
 // call to the disk.
 type Dir struct {
 	fs     vfs.Dir
+	policy DeadLetterPolicy
 	now    func() time.Time
 	logger *slog.Logger
 	slots  chan struct{} // one for each Put that may wait
@@ -80,16 +92,19 @@ type Dir struct {
 	closed      bool
 	pending     *index
 	writes      map[string]*write // by encoded key
-	quarantined int
+	deadLetters int
+	held        holdBack
 	failures    int   // of the disk, since the last success
 	lastFailure error // nil after a success
 	abandoned   int   // writes that Close gave up
 }
 
-var _ Source = (*Dir)(nil)
+var _ LagSource = (*Dir)(nil)
 
 // OpenDir opens the outbox in cfg.Path, locks it and lists what is pending.
-// Files that are no records are set aside.
+// Files that are no records are set aside. Under [HoldBack] it reads what was
+// set aside before, to know what that holds back, and fails where the disk
+// can't.
 //
 // errors.Is(err, X) is true for [ErrConfig], [ErrLocked], [ErrVolatile] and
 // [errors.ErrUnsupported] (the operating system is not supported) where they
@@ -109,6 +124,7 @@ func OpenDir(cfg DirConfig) (*Dir, error) {
 func openDirOn(dir vfs.Dir, cfg DirConfig) (*Dir, error) {
 	d := &Dir{
 		fs:      dir,
+		policy:  cfg.DeadLetterPolicy,
 		now:     cfg.Now,
 		logger:  cfg.Logger,
 		slots:   make(chan struct{}, cfg.MaxWaiting),
@@ -116,6 +132,7 @@ func openDirOn(dir vfs.Dir, cfg DirConfig) (*Dir, error) {
 		closing: make(chan struct{}),
 		abandon: make(chan struct{}),
 		pending: newIndex(),
+		held:    newHoldBack(),
 		writes:  make(map[string]*write),
 	}
 	if d.now == nil {
@@ -167,10 +184,9 @@ func (d *Dir) scan() error {
 	for _, file := range files {
 		switch {
 		case strings.HasPrefix(file.Name, "."):
-		case strings.HasSuffix(file.Name, badSuffix):
-			d.quarantined++
-			if name, err := parseQuarantinedName(file.Name); err == nil {
-				d.pending.note(name)
+		case isAside(file.Name):
+			if err := d.scanAside(file.Name); err != nil {
+				return err
 			}
 		case strings.HasSuffix(file.Name, recordSuffix):
 			name, err := parseRecordName(file.Name)
@@ -191,6 +207,28 @@ func (d *Dir) scan() error {
 	return nil
 }
 
+// scanAside takes account of a file that was set aside.
+func (d *Dir) scanAside(file string) error {
+	d.deadLetters++
+	name, err := parseQuarantinedName(file)
+	if err != nil {
+		return nil //nolint:nilerr // It was never a record, and is kept all the same.
+	}
+	d.pending.note(name)
+	if d.policy != HoldBack {
+		return nil
+	}
+	switch aside, err := d.readAside(file); {
+	case errors.Is(err, ErrMalformed):
+		return nil
+	case err != nil:
+		return fmt.Errorf("outbox: what %s holds back is not known: %w", file, err)
+	default:
+		d.held.add(file, heldLine{aside.event.Ordering(), name.time})
+		return nil
+	}
+}
+
 func compareTimes(a, b recordName) int {
 	switch {
 	case a.time < b.time:
@@ -206,7 +244,7 @@ func compareTimes(a, b recordName) int {
 // be moved stays where it is, and holds up nothing.
 func (d *Dir) quarantineForeign(file string, reason error) {
 	d.logger.Error("outbox: a file is no record and is set aside", "file", file, "reason", reason)
-	if err := d.moveAside(file, Refusal{Reason: reason.Error()}); err != nil {
+	if err := d.moveAside(file, Refusal{Reason: reason.Error()}, nil); err != nil {
 		d.logger.Error("outbox: a file that is no record could not be moved; it stays", "file", file, "error", err)
 	}
 }

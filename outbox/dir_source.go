@@ -10,8 +10,8 @@ import (
 // restInterval is when a file that could not be read is tried again.
 const restInterval = 30 * time.Second
 
-// Next returns pending records, oldest first, as [Source] says. Files that turn
-// out to be no records are set aside. One that can't be read for another
+// Next hands out pending records, oldest first, as [Source] says. Files that
+// turn out to be no records are set aside. One that can't be read for another
 // reason, such as a failing disk or too many open files, is passed over and
 // tried again after half a minute; while its ordering key is not known, it
 // holds back no other.
@@ -21,12 +21,12 @@ func (d *Dir) Next(ctx context.Context, limit int, except map[string]struct{}) (
 		return nil, err
 	}
 	defer leave()
-	// held are ordering keys with an earlier record that can't be had now.
-	held := make(map[string]struct{})
-	skip := func(ordering string) bool {
-		_, excepted := except[ordering]
-		_, behind := held[ordering]
-		return excepted || behind
+	// behind are ordering keys with an earlier record that can't be had now.
+	behind := make(map[string]struct{})
+	skip := func(e *entry) bool {
+		_, excepted := except[e.ordering]
+		_, waits := behind[e.ordering]
+		return e.out || e.ordering != "" && (excepted || waits || d.held.holds(e.ordering, e.name.time))
 	}
 	var records []Record
 	for at := int64(-1); len(records) < limit; {
@@ -45,8 +45,8 @@ func (d *Dir) Next(ctx context.Context, limit int, except map[string]struct{}) (
 		}
 		switch {
 		case !loaded && known.ordering != "" && !d.isRemoved(e):
-			held[known.ordering] = struct{}{}
-		case loaded && !skip(record.Event.Ordering()):
+			behind[known.ordering] = struct{}{}
+		case loaded && d.handOut(e, skip):
 			records = append(records, record)
 		}
 	}
@@ -55,7 +55,7 @@ func (d *Dir) Next(ctx context.Context, limit int, except map[string]struct{}) (
 
 // nextEntry returns the first entry later than at that is not skipped, and a
 // copy of it as it is now.
-func (d *Dir) nextEntry(at int64, skip func(string) bool) (*entry, entry) {
+func (d *Dir) nextEntry(at int64, skip func(*entry) bool) (*entry, entry) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	e := d.pending.after(at, skip)
@@ -63,6 +63,18 @@ func (d *Dir) nextEntry(at int64, skip func(string) bool) (*entry, entry) {
 		return nil, entry{}
 	}
 	return e, *e
+}
+
+// handOut marks an entry whose ordering key is known by now. It reports false
+// if that must be skipped, or went meanwhile, or to another call.
+func (d *Dir) handOut(e *entry, skip func(*entry) bool) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if e.removed || skip(e) {
+		return false
+	}
+	e.out = true
+	return true
 }
 
 func (d *Dir) isRemoved(e *entry) bool {
@@ -139,7 +151,9 @@ func (d *Dir) removeRecord(record Record) error {
 }
 
 // SetAside renames a record to .bad and writes the reason beside it, as
-// [Source] says. Setting aside one that is gone is no error.
+// [Source] says. Nothing is synced: a crash may make the record pending again,
+// and what it holds back then stands behind it. Setting aside one that is gone
+// is no error.
 func (d *Dir) SetAside(_ context.Context, record Record, why Refusal) error {
 	leave, err := d.enter()
 	if err != nil {
@@ -150,7 +164,22 @@ func (d *Dir) SetAside(_ context.Context, record Record, why Refusal) error {
 	if err != nil || e == nil {
 		return err
 	}
-	return d.quarantine(e, why)
+	return d.quarantine(e, why, record.Event.Ordering())
+}
+
+// Release takes records back, as [Source] says.
+func (d *Dir) Release(records []Record) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, record := range records {
+		name, err := parseRecordName(record.ID)
+		if err != nil {
+			continue // Not of this source: nothing of it is out.
+		}
+		if e := d.pending.find(name); e != nil {
+			e.out = false
+		}
+	}
 }
 
 // lookup returns the entry of a record, nil if it is not pending any more.

@@ -146,7 +146,7 @@ func TestEveryAcknowledgedRecordOutlivesSIGKILL(t *testing.T) {
 			}
 			next[e.OrderingKey]++
 		}
-		if aside := quarantined(t, dir); len(aside) != 0 {
+		if aside := deadLetters(t, dir); len(aside) != 0 {
 			t.Errorf("SIGKILL left %+v", aside)
 		}
 	}
@@ -254,32 +254,38 @@ func TestCloseGivesUpWhenItsContextEnds(t *testing.T) {
 
 func TestDirKeepsTheContractOfASource(t *testing.T) {
 	t.Parallel()
-	outboxtest.TestSource(t, func(tb testing.TB) outboxtest.SourceSubject {
-		tb.Helper()
-		return dirSubject(tb, tb.TempDir())
-	})
+	for name, policy := range map[string]outbox.DeadLetterPolicy{
+		"by default": outbox.DefaultPolicy,
+		"goes on":    outbox.GoOn,
+		"holds back": outbox.HoldBack,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			outboxtest.TestSource(t, func(tb testing.TB) outboxtest.SourceSubject {
+				tb.Helper()
+				return dirSubject(tb, outbox.DirConfig{Path: tb.TempDir(), DeadLetterPolicy: policy})
+			})
+		})
+	}
 }
 
-func dirSubject(tb testing.TB, path string) outboxtest.SourceSubject {
+func dirSubject(tb testing.TB, cfg outbox.DirConfig) outboxtest.SourceSubject {
 	tb.Helper()
-	dir := openDir(tb, path)
-	return outboxtest.SourceSubject{
+	dir := openDirWith(tb, cfg)
+	subject := outboxtest.SourceSubject{
 		Source: dir,
 		Put:    dir.Put,
-		Aside: func(ctx context.Context) ([]string, error) {
-			list, err := dir.Quarantined(ctx)
-			reasons := make([]string, 0, len(list))
-			for _, q := range list {
-				reasons = append(reasons, q.Reason)
-			}
-			return reasons, err
-		},
+		Policy: cfg.DeadLetterPolicy,
 		Reopen: func(tb testing.TB) outboxtest.SourceSubject {
 			tb.Helper()
 			closeDir(tb, dir)
-			return dirSubject(tb, path)
+			return dirSubject(tb, cfg)
 		},
 	}
+	if subject.Policy == outbox.DefaultPolicy {
+		subject.Policy = outbox.GoOn
+	}
+	return subject
 }
 
 // volatileFS is a file system that lives in memory.
@@ -307,7 +313,7 @@ func TestAFileSystemInMemoryIsRefusedUnlessAllowed(t *testing.T) {
 
 func TestConfigsNameEveryBrokenField(t *testing.T) {
 	t.Parallel()
-	_, dirErr := outbox.OpenDir(outbox.DirConfig{MaxWaiting: -1})
+	_, dirErr := outbox.OpenDir(outbox.DirConfig{MaxWaiting: -1, DeadLetterPolicy: 7})
 	_, relayErr := outbox.NewRelay(outbox.RelayConfig{
 		Concurrency: -1, AttemptTimeout: -1, MinBackoff: time.Hour, MaxRetryAfter: -1, DownAfter: -1,
 	})
@@ -315,7 +321,7 @@ func TestConfigsNameEveryBrokenField(t *testing.T) {
 		err    error
 		fields []string
 	}{
-		{dirErr, []string{"Path must be set", "MaxWaiting must not be negative"}},
+		{dirErr, []string{"Path must be set", "MaxWaiting must not be negative", "DeadLetterPolicy must be DefaultPolicy, HoldBack or GoOn, is 7"}},
 		{relayErr, []string{"Source must", "Sender must", "Concurrency must", "AttemptTimeout must", "MinBackoff must not pass MaxBackoff, is 1h0m0s of 30s", "MaxRetryAfter must", "DownAfter must"}},
 	} {
 		if !errors.Is(c.err, outbox.ErrConfig) {
@@ -363,8 +369,30 @@ func TestStats(t *testing.T) {
 	closeDir(t, dir)
 	dir = openDirWith(t, outbox.DirConfig{Path: path, Now: clock.now})
 	check(want)
+	lag, err := dir.Lag(t.Context())
+	wantLag := outbox.Lag{Pending: 2, Exact: true, Oldest: newTestClock().now(), Age: 61 * time.Minute}
+	if diff := cmp.Diff(wantLag, lag); diff != "" || err != nil {
+		t.Errorf("lag (-want +got):\n%s, %v", diff, err)
+	}
 	if err := dir.Remove(t.Context(), nextRecords(t, dir)); err != nil {
 		t.Fatal(err)
 	}
 	check(outbox.Stats{MaxWaiting: 256})
+	closeDir(t, dir)
+	if _, err := dir.Lag(t.Context()); !errors.Is(err, outbox.ErrClosed) {
+		t.Errorf("Lag of a closed directory: %v, want %v", err, outbox.ErrClosed)
+	}
+}
+
+// TestNobodyIsOlderThanTheClock has one that went back.
+func TestNobodyIsOlderThanTheClock(t *testing.T) {
+	t.Parallel()
+	clock := newTestClock()
+	dir := openDirWith(t, outbox.DirConfig{Path: t.TempDir(), Now: clock.now})
+	put(t, dir, outboxtest.NewEvent("a", ""))
+	clock.add(-time.Hour)
+	lag, err := dir.Lag(t.Context())
+	if s := stats(t, dir); s.OldestAge != 0 || lag.Age != 0 || err != nil {
+		t.Errorf("ages %s and %s (%v), want none", s.OldestAge, lag.Age, err)
+	}
 }

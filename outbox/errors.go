@@ -38,10 +38,6 @@ var (
 	// memory. Nothing was written to it.
 	ErrVolatile = errors.New("outbox: the file system does not outlive the machine")
 
-	// ErrNotQuarantined is true for [Dir.Requeue] of a name that is not set
-	// aside. Nothing was changed.
-	ErrNotQuarantined = errors.New("outbox: no such record is set aside")
-
 	// ErrMalformed is true for a file that is no record: its name, its size,
 	// its type or its content.
 	ErrMalformed = errors.New("outbox: not a record")

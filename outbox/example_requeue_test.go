@@ -40,19 +40,19 @@ func ExampleDir_Requeue() {
 		return
 	}
 
-	aside, err := dir.Quarantined(ctx)
+	letters, err := dir.DeadLetters(ctx, "", 100)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	for _, file := range aside {
-		fmt.Printf("attempts: %d, reason: %s\n", file.Attempts, file.Reason)
-		fmt.Println("requeue:", dir.Requeue(ctx, file.File))
+	for _, letter := range letters {
+		fmt.Printf("room: %s, attempts: %d, reason: %s\n", letter.Event.Key.ID, letter.Attempts, letter.Reason)
+		fmt.Println("requeue:", dir.Requeue(ctx, letter.ID))
 	}
 	stats, err := dir.Stats(ctx)
-	fmt.Printf("%d pending, %d set aside, %v\n", stats.Records, stats.Quarantined, err)
+	fmt.Printf("%d pending, %d set aside, %v\n", stats.Records, stats.DeadLetters, err)
 	// Output:
-	// attempts: 1, reason: unknown room
+	// room: room-7, attempts: 1, reason: unknown room
 	// requeue: <nil>
 	// 1 pending, 0 set aside, <nil>
 }

@@ -10,6 +10,8 @@ var (
 	ParseRecordName      = parseRecordName
 	ParseQuarantinedName = parseQuarantinedName
 	QuarantinedName      = quarantinedName
+	DiscardedName        = discardedName
+	IsAside              = isAside
 )
 
 // RecordName makes the name of a record from its encoded key and its time.
@@ -45,7 +47,8 @@ func (x Index) Remove(at int64) {
 func (x Index) Times() []int64 {
 	var times []int64
 	at := int64(-1)
-	for e := x.index.after(at, nil); e != nil; e = x.index.after(at, nil) {
+	none := func(*entry) bool { return false }
+	for e := x.index.after(at, none); e != nil; e = x.index.after(at, none) {
 		at = e.name.time
 		times = append(times, at)
 	}

@@ -16,6 +16,8 @@ type entry struct {
 	writing bool
 	// resting says that its file could not be read or moved a moment ago.
 	resting bool
+	// out says that Next has handed it out, and nobody has released it.
+	out     bool
 	removed bool
 }
 
@@ -116,11 +118,11 @@ func (x *index) find(name recordName) *entry {
 	return nil
 }
 
-// after returns the first pending record later than t whose ordering key is
-// unknown or not skipped, or nil.
-func (x *index) after(t int64, skip func(ordering string) bool) *entry {
+// after returns the first pending record later than t that is not skipped, or
+// nil.
+func (x *index) after(t int64, skip func(*entry) bool) *entry {
 	for _, e := range x.entries[x.search(t+1):] {
-		if !e.removed && (e.ordering == "" || !skip(e.ordering)) {
+		if !e.removed && !skip(e) {
 			return e
 		}
 	}

@@ -15,6 +15,8 @@ const (
 	recordSuffix = ".json"
 	badSuffix    = ".bad"
 	reasonSuffix = ".reason"
+	// What ends in it is never read.
+	discardedSuffix = ".discarded"
 
 	// maxEncodedKey leaves room for the time and every suffix within the 255
 	// bytes that file systems allow.
@@ -111,26 +113,40 @@ func encodedKey(text string) bool {
 // quarantinedName returns the nth name under which a file is set aside. A
 // foreign name that would leave no room for the suffixes is cut, and ends in
 // its hash.
-func quarantinedName(name string, n int) string {
+func quarantinedName(name string, n int) string { return suffixedName(name, n, badSuffix) }
+
+// discardedName returns the nth name for a file that was set aside and is
+// discarded.
+func discardedName(name string, n int) string {
+	return suffixedName(withoutQuarantine(name), n, discardedSuffix)
+}
+
+func suffixedName(name string, n int, suffix string) string {
 	if len(name) > maxRecordName {
 		sum := sha256.Sum256([]byte(name))
 		name = name[:hashedPrefix] + string(hashMark) + hex.EncodeToString(sum[:])
 	}
 	if n == 1 {
-		return name + badSuffix
+		return name + suffix
 	}
-	return fmt.Sprintf("%s.%d%s", name, n, badSuffix)
+	return fmt.Sprintf("%s.%d%s", name, n, suffix)
+}
+
+// withoutQuarantine returns what a file was called before it was set aside, as
+// far as its name tells.
+func withoutQuarantine(name string) string {
+	name = strings.TrimSuffix(name, badSuffix)
+	if end := strings.LastIndex(name, recordSuffix); end >= 0 {
+		return name[:end+len(recordSuffix)]
+	}
+	return name
 }
 
 // parseQuarantinedName returns the record's name from the name under which it
 // is set aside.
 func parseQuarantinedName(text string) (recordName, error) {
-	stem, found := strings.CutSuffix(text, badSuffix)
-	if !found {
+	if !strings.HasSuffix(text, badSuffix) {
 		return recordName{}, fmt.Errorf("%w: the name must end in %s", ErrMalformed, badSuffix)
 	}
-	if end := strings.LastIndex(stem, recordSuffix); end >= 0 {
-		stem = stem[:end+len(recordSuffix)]
-	}
-	return parseRecordName(stem)
+	return parseRecordName(withoutQuarantine(text))
 }

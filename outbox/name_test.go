@@ -86,8 +86,12 @@ func FuzzRecordName(f *testing.F) {
 		if strings.EqualFold(name, other) != (a == b) {
 			t.Errorf("%v and %v have the names %q and %q", a, b, name, other)
 		}
-		longest := outbox.QuarantinedName(name, math.MaxInt32) + ".reason"
-		if len(longest) > 255 || strings.ContainsAny(name, "/\\\x00:") || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "-") {
+		aside := outbox.QuarantinedName(name, math.MaxInt32)
+		longest := outbox.DiscardedName(aside, math.MaxInt32) + ".reason"
+		if want := name + ".2147483647.discarded.reason"; longest != want {
+			t.Errorf("%q is discarded as %q, want %q", aside, longest, want)
+		}
+		if len(longest) > 255 || len(aside+".reason") > 255 || strings.ContainsAny(name, "/\\\x00:") || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "-") {
 			t.Errorf("%q is no safe name", longest)
 		}
 	})
@@ -108,6 +112,9 @@ func FuzzParseNames(f *testing.F) {
 			if name, err := outbox.ParseRecordName(text); err == nil && name != quarantined {
 				t.Errorf("%q set aside reads as %q", text, quarantined)
 			}
+		}
+		if discarded := outbox.DiscardedName(text, 2); outbox.IsAside(discarded) || strings.HasSuffix(discarded, ".json") {
+			t.Errorf("%q, discarded, would be read again", text)
 		}
 	})
 }

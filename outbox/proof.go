@@ -25,11 +25,11 @@ var errUnproven = errors.New("outbox: the answer proves nothing about this recor
 
 // judge compares what a destination proved with what was sent (I6). It trusts
 // only what the destination itself named.
-func judge(e *event.Event, answer Answer, acceptPublished bool) (verdict, error) {
+func judge(e *event.Event, answer *Answer, acceptPublished bool) (verdict, error) {
 	if answer.Err != nil {
 		return unproven, answer.Err
 	}
-	ack := answer.Ack
+	ack := &answer.Ack
 	switch ack.Kind {
 	case AckReceipt:
 		return ifNamed(delivered, e, ack)
@@ -43,6 +43,14 @@ func judge(e *event.Event, answer Answer, acceptPublished bool) (verdict, error)
 			return unproven, fmt.Errorf("%w: sent event %q, acknowledged event %q", errUnproven, e.ID, ack.EventID)
 		}
 		return delivered, nil
+	case AckRejected:
+		if !acceptPublished {
+			return unproven, fmt.Errorf("%w: a rejection without a receiver's document, which this relay does not accept", errUnproven)
+		}
+		if ack.EventID != e.ID {
+			return unproven, fmt.Errorf("%w: sent event %q, rejected event %q", errUnproven, e.ID, ack.EventID)
+		}
+		return refused, nil
 	case AckNone:
 		return unproven, fmt.Errorf("%w: neither an acknowledgement nor an error", errUnproven)
 	default:
@@ -52,7 +60,7 @@ func judge(e *event.Event, answer Answer, acceptPublished bool) (verdict, error)
 
 // ifNamed returns claim where an acknowledgement names the event's key and
 // fingerprint.
-func ifNamed(claim verdict, e *event.Event, ack Ack) (verdict, error) {
+func ifNamed(claim verdict, e *event.Event, ack *Ack) (verdict, error) {
 	switch {
 	case ack.Key != e.Key:
 		return unproven, fmt.Errorf("%w: sent key %s, acknowledged key %s", errUnproven, e.Key, ack.Key)

@@ -61,14 +61,14 @@ func TestPoisonFilesAreSetAsideAndHoldUpNothing(t *testing.T) {
 			dir := openDir(t, path)
 			put(t, dir, outboxtest.NewEvent("good", "x"))
 			wantPending(t, dir, "good")
-			aside := quarantined(t, dir)
+			aside := deadLetters(t, dir)
 			if len(aside) != 1 || !strings.Contains(aside[0].Reason, c.reason) || aside[0].Time.IsZero() {
 				t.Errorf("quarantined %+v, want one with reason %q", aside, c.reason)
 			}
-			if s := stats(t, dir); s.Quarantined != 1 || s.Records != 1 {
+			if s := stats(t, dir); s.DeadLetters != 1 || s.Records != 1 {
 				t.Errorf("stats %+v, want 1 record and 1 quarantined", s)
 			}
-			if _, err := os.Lstat(filepath.Join(path, aside[0].File)); err != nil {
+			if _, err := os.Lstat(filepath.Join(path, aside[0].ID)); err != nil {
 				t.Errorf("the file is not kept: %v", err)
 			}
 		})
@@ -79,13 +79,13 @@ func content(text string) func(path string) error {
 	return func(path string) error { return os.WriteFile(path, []byte(text), 0o600) }
 }
 
-func quarantined(tb testing.TB, dir *outbox.Dir) []outbox.Quarantined {
+func deadLetters(tb testing.TB, dir *outbox.Dir) []outbox.DeadLetter {
 	tb.Helper()
-	list, err := dir.Quarantined(tb.Context())
+	letters, err := dir.DeadLetters(tb.Context(), "", 1000)
 	if err != nil {
-		tb.Fatalf("Quarantined: %v", err)
+		tb.Fatalf("DeadLetters: %v", err)
 	}
-	return list
+	return letters
 }
 
 // countingFS counts what is read from its files.
@@ -130,8 +130,8 @@ func TestNoMoreIsReadThanARecordMayHave(t *testing.T) {
 	}
 	closeLater(t, dir)
 	wantPending(t, dir)
-	if read.Load() > outbox.MaxRecord+1 || len(quarantined(t, dir)) != 1 {
-		t.Errorf("%d bytes were read, %d files set aside; want at most %d, and the file", read.Load(), len(quarantined(t, dir)), outbox.MaxRecord+1)
+	if read.Load() > outbox.MaxRecord+1 || len(deadLetters(t, dir)) != 1 {
+		t.Errorf("%d bytes were read, %d files set aside; want at most %d, and the file", read.Load(), len(deadLetters(t, dir)), outbox.MaxRecord+1)
 	}
 }
 
@@ -149,8 +149,8 @@ func TestSetAsideNeverReplacesAnOlderFile(t *testing.T) {
 			t.Errorf("%s holds %q (%v), want %q", file, got, err, want)
 		}
 	}
-	if s := stats(t, dir); s.Quarantined != 3 {
-		t.Errorf("%d quarantined, want 3", s.Quarantined)
+	if s := stats(t, dir); s.DeadLetters != 3 {
+		t.Errorf("%d quarantined, want 3", s.DeadLetters)
 	}
 }
 
@@ -167,8 +167,8 @@ func TestSetAsideNeedsNoSpaceForTheReason(t *testing.T) {
 				t.Fatalf("SetAside: %v", err)
 			}
 			wantPending(t, dir, "b")
-			want := []outbox.Quarantined{{File: records[0].ID + ".bad", Size: quarantined(t, dir)[0].Size}}
-			if diff := cmp.Diff(want, quarantined(t, dir)); diff != "" {
+			want := []outbox.DeadLetter{{ID: records[0].ID + ".bad", Event: &records[0].Event, Size: deadLetters(t, dir)[0].Size}}
+			if diff := cmp.Diff(want, deadLetters(t, dir)); diff != "" {
 				t.Errorf("quarantined (-want +got):\n%s", diff)
 			}
 		})
@@ -193,8 +193,8 @@ func TestAFileThatCannotBeMovedOrReadHoldsUpNothing(t *testing.T) {
 				}
 				pass(30 * time.Second)
 				wantPending(t, dir, "good")
-				if s := stats(t, dir); s.Quarantined != 1 {
-					t.Errorf("%d quarantined when the disk works again, want 1", s.Quarantined)
+				if s := stats(t, dir); s.DeadLetters != 1 {
+					t.Errorf("%d quarantined when the disk works again, want 1", s.DeadLetters)
 				}
 				closeDir(t, dir)
 			})
@@ -210,7 +210,7 @@ func TestRequeueBetweenPendingRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantPending(t, dir, "a", "c")
-	if err := dir.Requeue(t.Context(), quarantined(t, dir)[0].File); err != nil {
+	if err := dir.Requeue(t.Context(), deadLetters(t, dir)[0].ID); err != nil {
 		t.Fatal(err)
 	}
 	wantPending(t, dir, "a", "b", "c")
@@ -297,11 +297,11 @@ func TestRequeueTakesTheOldPlace(t *testing.T) {
 	closeDir(t, dir)
 	dir = openDir(t, path)
 	wantPending(t, dir, "c")
-	aside := quarantined(t, dir)
+	aside := deadLetters(t, dir)
 	if len(aside) != 2 || aside[1].Reason != "unknown room" || aside[1].Attempts != 4 {
 		t.Fatalf("quarantined %+v", aside)
 	}
-	for _, file := range []string{aside[1].File, aside[0].File} {
+	for _, file := range []string{aside[1].ID, aside[0].ID} {
 		if err := dir.Requeue(t.Context(), file); err != nil {
 			t.Fatalf("Requeue %s: %v", file, err)
 		}
@@ -310,8 +310,8 @@ func TestRequeueTakesTheOldPlace(t *testing.T) {
 	if left := files(t, path); len(left) != 3 {
 		t.Errorf("files %q, want three records and no reason", left)
 	}
-	if s := stats(t, dir); s.Quarantined != 0 {
-		t.Errorf("%d quarantined, want 0", s.Quarantined)
+	if s := stats(t, dir); s.DeadLetters != 0 {
+		t.Errorf("%d quarantined, want 0", s.DeadLetters)
 	}
 }
 
@@ -331,11 +331,11 @@ func TestRequeueRefuses(t *testing.T) {
 	before := files(t, path)
 	for file, want := range map[string]error{
 		record.ID + ".bad": outbox.ErrConflict,
-		record.ID:          outbox.ErrMalformed,
+		record.ID:          outbox.ErrNoDeadLetter,
 		torn:               outbox.ErrMalformed,
 		"notes.json.bad":   outbox.ErrMalformed,
-		"../" + torn:       outbox.ErrNotQuarantined,
-		recordFile(outboxtest.NewEvent("nobody", "")) + ".bad": outbox.ErrNotQuarantined,
+		"../" + torn:       outbox.ErrNoDeadLetter,
+		recordFile(outboxtest.NewEvent("nobody", "")) + ".bad": outbox.ErrNoDeadLetter,
 	} {
 		if err := dir.Requeue(t.Context(), file); !errors.Is(err, want) {
 			t.Errorf("Requeue(%q): %v, want %v", file, err, want)
@@ -353,7 +353,7 @@ func TestAReasonIsCutAloudNotInSilence(t *testing.T) {
 	if err := dir.SetAside(t.Context(), nextRecords(t, dir)[0], outbox.Refusal{Reason: strings.Repeat("ü", 100_000)}); err != nil {
 		t.Fatal(err)
 	}
-	reason := quarantined(t, dir)[0].Reason
+	reason := deadLetters(t, dir)[0].Reason
 	if len(reason) > 4200 || !strings.HasSuffix(reason, "ü… (200000 bytes in all)") {
 		t.Errorf("reason of %d bytes, ends in %q", len(reason), reason[len(reason)-40:])
 	}
@@ -367,7 +367,7 @@ func TestPutReplacesAPoisonFileOfItsKey(t *testing.T) {
 	dir := openDir(t, path)
 	put(t, dir, e)
 	wantPending(t, dir, "a")
-	if aside := quarantined(t, dir); len(aside) != 1 || !strings.Contains(aside[0].Reason, "is empty") {
+	if aside := deadLetters(t, dir); len(aside) != 1 || !strings.Contains(aside[0].Reason, "is empty") {
 		t.Errorf("quarantined %+v, want the empty file", aside)
 	}
 }
@@ -395,7 +395,7 @@ func TestPutWaitsForARequeueOfItsKey(t *testing.T) {
 			if err := dir.SetAside(t.Context(), nextRecords(t, dir)[0], outbox.Refusal{Reason: "unknown room"}); err != nil {
 				t.Fatal(err)
 			}
-			aside := quarantined(t, dir)[0].File
+			aside := deadLetters(t, dir)[0].ID
 			if c.fail != nil {
 				disk.Fail(faultfs.Rename, 1, c.fail)
 			}
@@ -456,7 +456,7 @@ func TestRequeueOfAFileThatGoesMeanwhile(t *testing.T) {
 	if err := dir.SetAside(t.Context(), nextRecords(t, dir)[0], outbox.Refusal{Reason: "unknown room"}); err != nil {
 		t.Fatal(err)
 	}
-	aside := quarantined(t, dir)[0].File
+	aside := deadLetters(t, dir)[0].ID
 	opened := called(disk, faultfs.Barrier)
 	release := disk.Hold(faultfs.Barrier)
 	requeued := make(chan error, 1)
@@ -466,8 +466,8 @@ func TestRequeueOfAFileThatGoesMeanwhile(t *testing.T) {
 		t.Fatal(err)
 	}
 	release()
-	if err := <-requeued; !errors.Is(err, outbox.ErrNotQuarantined) {
-		t.Errorf("Requeue: %v, want %v", err, outbox.ErrNotQuarantined)
+	if err := <-requeued; !errors.Is(err, outbox.ErrNoDeadLetter) {
+		t.Errorf("Requeue: %v, want %v", err, outbox.ErrNoDeadLetter)
 	}
 	wantPending(t, dir)
 }

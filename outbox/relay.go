@@ -2,9 +2,9 @@ package outbox
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"math/rand/v2"
 	"sync/atomic"
 	"time"
@@ -18,27 +18,35 @@ const (
 	DefaultMaxBackoff     = 30 * time.Second
 	DefaultMaxRetryAfter  = 5 * time.Minute
 	DefaultDownAfter      = 5
+	DefaultRemember       = 10_000
 )
-
-// fetchFactor is how many records the relay asks for at once, for each that it
-// may send at once.
-const fetchFactor = 4
 
 // RelayConfig configures [NewRelay].
 type RelayConfig struct {
 	// Source is where records come from. Required. The relay doesn't close
-	// it.
+	// it. One that is a [LeasedSource] or a [LagSource] is used as such.
 	Source Source
-	// Sender is where they go. Required. The relay sends one event a call.
+	// Sender is where they go. Required. One that is a [BatchSender] gets as
+	// many events a call as it takes and as there are; any other gets one.
 	Sender Sender
 	// AcceptPublished takes a broker's acknowledgement ([AckPublished]) for
 	// proof. False: only receipts count.
 	AcceptPublished bool
-	// Concurrency is how many records may be out at once, each of another
-	// ordering key. Zero means [DefaultConcurrency].
+	// Concurrency is how many calls to the sender may be out at once, no two
+	// of them with the same ordering key. It is an upper bound: the relay
+	// begins with four, makes more while they succeed, half as many when one
+	// fails or times out, and no more than there are while answers come much
+	// later than usual. Zero means [DefaultConcurrency]; more than 65,536
+	// mean that.
 	Concurrency int
-	// AttemptTimeout bounds each attempt. Zero means
-	// [DefaultAttemptTimeout].
+	// MaxRate bounds how many events are sent in a second, failed ones
+	// included, so that a backlog that drains leaves others their share of the
+	// destination. What was not used is saved up for a tenth of a second, so
+	// that a second sees up to a tenth more; one event may always go at a
+	// time. Zero is no bound.
+	MaxRate float64
+	// AttemptTimeout bounds each call. A call with records of a [LeasedSource]
+	// also ends with the lease. Zero means [DefaultAttemptTimeout].
 	AttemptTimeout time.Duration
 	// MinBackoff and MaxBackoff bound how long an ordering key is left alone
 	// after a failure: MinBackoff, doubled at each further failure, less up
@@ -56,6 +64,15 @@ type RelayConfig struct {
 	// those that never failed, the oldest first. Zero means
 	// [DefaultDownAfter].
 	DownAfter int
+	// Remember is of how many ordering keys, those that were acknowledged
+	// last, [Relay.LastAcknowledged] knows. Each takes some 300 bytes. Zero
+	// means [DefaultRemember].
+	Remember int
+	// Random returns numbers from [0, 1), for the jitter of the back-off. It
+	// need not be safe for concurrent use. Nil means that of math/rand/v2.
+	Random func() float64
+	// Observer hears of every call to the sender. Nil: nobody does.
+	Observer Observer
 	// Logger gets failures (Warn) and alarms (Error): answers that prove
 	// nothing, records set aside, a sender that panics. Never data. Nil
 	// means slog.Default.
@@ -82,10 +99,17 @@ func (c *RelayConfig) Validate() error {
 		{"MaxBackoff", int64(c.MaxBackoff)},
 		{"MaxRetryAfter", int64(c.MaxRetryAfter)},
 		{"DownAfter", int64(c.DownAfter)},
+		{"Remember", int64(c.Remember)},
 	} {
 		if field.value < 0 {
 			broken = append(broken, field.name+" must not be negative")
 		}
+	}
+	if c.MaxRate < 0 || math.IsNaN(c.MaxRate) || math.IsInf(c.MaxRate, 0) {
+		broken = append(broken, fmt.Sprintf("MaxRate must be a number and not negative, is %v", c.MaxRate))
+	}
+	if batching := batchingOf(c.Sender); batching.MaxEvents < 0 || batching.MaxBytes < 0 {
+		broken = append(broken, fmt.Sprintf("Sender.Batching must not be negative, is %+v", batching))
 	}
 	if full := withDefaults(*c); full.MinBackoff > full.MaxBackoff {
 		broken = append(broken, fmt.Sprintf("MinBackoff must not pass MaxBackoff, is %s of %s", full.MinBackoff, full.MaxBackoff))
@@ -95,11 +119,16 @@ func (c *RelayConfig) Validate() error {
 
 func withDefaults(c RelayConfig) RelayConfig {
 	setDefault(&c.Concurrency, DefaultConcurrency)
+	c.Concurrency = min(c.Concurrency, mostCalls)
 	setDefault(&c.AttemptTimeout, DefaultAttemptTimeout)
 	setDefault(&c.MinBackoff, DefaultMinBackoff)
 	setDefault(&c.MaxBackoff, DefaultMaxBackoff)
 	setDefault(&c.MaxRetryAfter, DefaultMaxRetryAfter)
 	setDefault(&c.DownAfter, DefaultDownAfter)
+	setDefault(&c.Remember, DefaultRemember)
+	if c.Random == nil {
+		c.Random = rand.Float64
+	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
@@ -113,18 +142,40 @@ func setDefault[T comparable](field *T, value T) {
 	}
 }
 
+// batchingOf returns what a sender gets in one call: at least one event, and at
+// most mostPerCall.
+func batchingOf(sender Sender) Batching {
+	var batching Batching
+	if batches, ok := sender.(BatchSender); ok {
+		batching = batches.Batching()
+	}
+	setDefault(&batching.MaxEvents, 1)
+	batching.MaxEvents = min(batching.MaxEvents, mostPerCall)
+	return batching
+}
+
 // Relay delivers the records of a [Source] through a [Sender]: at least once,
 // in order within an ordering key, the oldest first across them, and it lets a
 // record go only against proof (I6, I8).
 //
 // A record whose answer is an error, proves nothing, or never comes is kept
 // and sent again; its ordering key rests meanwhile, and others go on. A record
-// that the destination refuses by key and fingerprint is set aside, and what
-// stands behind it goes on.
+// that the destination refuses by key and fingerprint is set aside, and whether
+// what stands behind it goes on is the source's [DeadLetterPolicy].
+//
+// What goes wrong with one event of a call is that event's affair, and that of
+// those behind it in its ordering key. A sender that panics, ends its goroutine
+// or gives another number of answers than it got events has every event of the
+// call kept.
+//
+// To watch one, see [Frontier], [Relay.Health] and [Observer].
 type Relay struct {
-	cfg     RelayConfig
-	running atomic.Bool
-	now     func() time.Time
+	cfg      RelayConfig
+	leased   LeasedSource // nil: the source is none
+	batching Batching
+	running  atomic.Bool
+	now      func() time.Time
+	progress *progress
 }
 
 // NewRelay returns a relay that is not running yet. errors.Is(err,
@@ -133,17 +184,20 @@ func NewRelay(cfg RelayConfig) (*Relay, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	return &Relay{
-		cfg: withDefaults(cfg),
-		now: time.Now,
-	}, nil
+	r := &Relay{cfg: withDefaults(cfg), batching: batchingOf(cfg.Sender)}
+	r.now = time.Now
+	r.leased, _ = cfg.Source.(LeasedSource)
+	r.progress = newProgress(r.cfg.Remember, r.now())
+	return r, nil
 }
 
 // Run delivers until ctx is done; then it starts nothing new, waits for what is
-// out, each for AttemptTimeout at most if the sender heeds its context, and
-// returns nil. errors.Is(err, [ErrClosed]) is true where the source was closed
-// before, and errors.Is(err, [ErrRunning]) where another Run of this relay is
-// going on. It may be called again after it returned.
+// out, each for AttemptTimeout at most if the sender heeds its context, for what
+// the source then makes of it, and for a [Source.Next] that goes on, releases
+// everything else that it has at hand, and returns nil. errors.Is(err, [ErrClosed]) is true where the source
+// was closed before, and errors.Is(err, [ErrRunning]) where another Run of this
+// relay is going on. It may be called again after it returned, and begins
+// afresh.
 //
 // A crash at any moment loses nothing: what was out is sent again.
 func (r *Relay) Run(ctx context.Context) error {
@@ -151,142 +205,6 @@ func (r *Relay) Run(ctx context.Context) error {
 		return ErrRunning
 	}
 	defer r.running.Store(false)
-	cfg := &r.cfg
-	run := &relayRun{
-		relay: r,
-		schedule: newSchedule(cfg.Concurrency, cfg.DownAfter, backoff{
-			min: cfg.MinBackoff, max: cfg.MaxBackoff, retryAfterMax: cfg.MaxRetryAfter,
-		}, rand.Float64),
-		outcomes: make(chan outcome, cfg.Concurrency),
-		more:     true,
-	}
-	return run.loop(ctx)
-}
-
-// relayRun is the state of one Run. Only its own goroutine touches it; each
-// record that is out has a goroutine that sends one outcome.
-type relayRun struct {
-	relay    *Relay
-	schedule *schedule
-	outcomes chan outcome
-
-	// more says that the source may have records of ordering keys that are
-	// not held.
-	more bool
-	// fetchFailures counts failures of the source in a row; until fetchAt it
-	// is left alone.
-	fetchFailures int
-	fetchAt       time.Time
-}
-
-func (r *relayRun) loop(ctx context.Context) error {
-	for ctx.Err() == nil {
-		if err := r.fill(ctx); err != nil {
-			r.drain()
-			return err
-		}
-		r.dispatch(ctx)
-		r.wait(ctx)
-	}
-	r.drain()
-	return nil
-}
-
-// fill fetches what may be sent. While the destination is down, ordering keys
-// that have failed are asked for only if there is no other to probe with.
-func (r *relayRun) fill(ctx context.Context) error {
-	now := r.relay.now()
-	if !r.schedule.down && r.schedule.release(now) {
-		r.more = true
-	}
-	if err := r.fetch(ctx, now); err != nil {
-		return err
-	}
-	if r.schedule.down && len(r.schedule.lanes) == 0 && r.schedule.release(now) {
-		r.more = true
-		return r.fetch(ctx, now)
-	}
-	return nil
-}
-
-// fetch returns an error only where the source is closed.
-func (r *relayRun) fetch(ctx context.Context, now time.Time) error {
-	limit := fetchFactor * r.relay.cfg.Concurrency
-	for r.more && r.schedule.wants() && !now.Before(r.fetchAt) && ctx.Err() == nil {
-		records, err := r.relay.cfg.Source.Next(ctx, limit, r.schedule.held)
-		r.schedule.add(records)
-		switch {
-		case errors.Is(err, ErrClosed):
-			return err
-		case err != nil && ctx.Err() == nil:
-			r.fetchFailed(now, err)
-		case err == nil && len(records) < limit:
-			r.fetchFailures = 0
-			r.more = false
-			r.schedule.exhausted()
-		case err == nil:
-			r.fetchFailures = 0
-		}
-	}
-	return nil
-}
-
-// fetchFailed leaves the source alone for a while.
-func (r *relayRun) fetchFailed(now time.Time, err error) {
-	r.fetchFailures++
-	r.fetchAt = now.Add(r.schedule.backoff.delay(r.fetchFailures, 0, r.schedule.random()))
-	r.relay.cfg.Logger.Error("outbox: the source fails", "failures", r.fetchFailures, "error", err)
-}
-
-func (r *relayRun) dispatch(ctx context.Context) {
-	for {
-		record, failures, ok := r.schedule.take(r.relay.now())
-		if !ok {
-			return
-		}
-		// What is out is finished though ctx may be cancelled meanwhile.
-		go r.relay.deliver(context.WithoutCancel(ctx), record, failures, r.outcomes)
-	}
-}
-
-// wait returns when there may be something to do.
-func (r *relayRun) wait(ctx context.Context) {
-	var timeout <-chan time.Time
-	if due, found := r.nextDue(); found {
-		timer := time.NewTimer(due.Sub(r.relay.now()))
-		defer timer.Stop()
-		timeout = timer.C
-	}
-	select {
-	case done := <-r.outcomes:
-		r.apply(done)
-	case <-r.relay.cfg.Source.Wake():
-		r.more = true
-	case <-timeout:
-	case <-ctx.Done():
-	}
-}
-
-func (r *relayRun) nextDue() (time.Time, bool) {
-	due, found := r.schedule.nextDue()
-	fetching := r.fetchFailures > 0 && r.more && r.schedule.wants()
-	if fetching && (!found || r.fetchAt.Before(due)) {
-		return r.fetchAt, true
-	}
-	return due, found
-}
-
-func (r *relayRun) apply(o outcome) {
-	if o.verdict == unproven {
-		r.schedule.failed(o.ordering, r.relay.now(), o.retryAfter, !o.blameless)
-		return
-	}
-	r.schedule.done(o.ordering)
-	r.more = true // More of the ordering key may have come.
-}
-
-func (r *relayRun) drain() {
-	for r.schedule.out > 0 {
-		r.apply(<-r.outcomes)
-	}
+	defer r.progress.set(state{})
+	return newRun(r).loop(ctx)
 }

@@ -18,8 +18,10 @@ type Stats struct {
 	// Waiting is how many Puts wait for the disk, of MaxWaiting at most.
 	Waiting    int
 	MaxWaiting int
-	// Quarantined counts the files that were set aside.
-	Quarantined int
+	// DeadLetters counts the files that were set aside, and HeldBack the
+	// ordering keys that wait for one.
+	DeadLetters int
+	HeldBack    int
 	// FreeBytes and FreeInodes are what the file system has left for the
 	// process. FreeInodes is zero where the file system has no such limit.
 	FreeBytes  uint64
@@ -50,15 +52,46 @@ func (d *Dir) Stats(_ context.Context) (Stats, error) {
 		Bytes:       d.pending.bytes,
 		Waiting:     len(d.slots),
 		MaxWaiting:  cap(d.slots),
-		Quarantined: d.quarantined,
+		DeadLetters: d.deadLetters,
+		HeldBack:    d.held.lines(),
 		FreeBytes:   space.Bytes,
 		FreeInodes:  space.Inodes,
 	}
 	if oldest, found := d.pending.oldest(); found {
-		stats.OldestAge = max(0, now.Sub(time.Unix(0, oldest)))
+		stats.OldestAge = age(oldest, now)
 	}
 	if d.failures >= unhealthyAfter {
 		stats.Unhealthy = fmt.Errorf("%w: %d failures in a row: %w", ErrUnhealthy, d.failures, d.lastFailure)
 	}
 	return stats, nil
+}
+
+// age is zero where the clock went back.
+func age(recordTime int64, now time.Time) time.Duration {
+	return max(0, now.Sub(time.Unix(0, recordTime)))
+}
+
+// Lag returns the directory's lag, as [LagSource] says. It is exact, asks
+// nothing of the disk, and counts what is just being written. errors.Is(err,
+// [ErrClosed]) is true after Close.
+func (d *Dir) Lag(_ context.Context) (Lag, error) {
+	leave, err := d.enter()
+	if err != nil {
+		return Lag{}, err
+	}
+	defer leave()
+	now := d.now()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	lag := Lag{
+		Pending:     int64(d.pending.len()),
+		Exact:       true,
+		DeadLetters: int64(d.deadLetters),
+		HeldBack:    int64(d.held.lines()),
+	}
+	if oldest, found := d.pending.oldest(); found {
+		lag.Oldest = time.Unix(0, oldest).UTC()
+		lag.Age = age(oldest, now)
+	}
+	return lag, nil
 }

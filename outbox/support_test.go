@@ -100,11 +100,7 @@ func openDirWith(tb testing.TB, cfg outbox.DirConfig) *outbox.Dir {
 // openFaulty opens a directory on a file system with faults.
 func openFaulty(tb testing.TB, cfg outbox.DirConfig) (*outbox.Dir, *faultfs.FS) {
 	tb.Helper()
-	inner, err := vfs.Open(cfg.Path, vfs.Options{})
-	if err != nil {
-		tb.Fatalf("vfs.Open: %v", err)
-	}
-	faulty := faultfs.New(inner)
+	faulty := faultfs.New(openVFS(tb, cfg.Path))
 	cfg = forTest(cfg)
 	dir, err := outbox.OpenDirOn(faulty, cfg)
 	if err != nil {
@@ -112,6 +108,15 @@ func openFaulty(tb testing.TB, cfg outbox.DirConfig) (*outbox.Dir, *faultfs.FS) 
 	}
 	closeLater(tb, dir)
 	return dir, faulty
+}
+
+func openVFS(tb testing.TB, path string) vfs.Dir {
+	tb.Helper()
+	dir, err := vfs.Open(path, vfs.Options{})
+	if err != nil {
+		tb.Fatalf("vfs.Open: %v", err)
+	}
+	return dir
 }
 
 // closeLater closes a directory that the test may have closed itself.
@@ -146,12 +151,14 @@ func pending(tb testing.TB, source outbox.Source) []string {
 	return ids
 }
 
+// nextRecords returns what the source would hand out, and leaves it pending.
 func nextRecords(tb testing.TB, source outbox.Source) []outbox.Record {
 	tb.Helper()
 	records, err := source.Next(tb.Context(), 1000, nil)
 	if err != nil {
 		tb.Fatalf("Next: %v", err)
 	}
+	source.Release(records)
 	return records
 }
 

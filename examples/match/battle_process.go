@@ -94,7 +94,7 @@ func runBattle(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	err = together(ctx,
+	err = process.Together(ctx,
 		relay.Run,
 		node.Run,
 		func(ctx context.Context) error { return process.Serve(ctx, node.Handler(), logger) },
@@ -139,24 +139,4 @@ func transport(sabotage string) http.RoundTripper {
 		return faults.Credulous{Transport: plain}
 	}
 	return plain
-}
-
-// together runs functions until ctx is done or one of them fails, and waits for
-// all. One that returns nil has finished its part. The end of ctx is no error.
-func together(ctx context.Context, functions ...func(context.Context) error) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	ends := make(chan error, len(functions))
-	for _, function := range functions {
-		go func() { ends <- function(ctx) }()
-	}
-	var failed error
-	for range functions {
-		err := <-ends
-		if err != nil && ctx.Err() == nil {
-			failed = err
-			cancel()
-		}
-	}
-	return failed
 }

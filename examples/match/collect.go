@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/settleonce/settleonce/outbox"
-	"github.com/settleonce/settleonce/outbox/event"
 	"github.com/settleonce/settleonce/receipt"
 	"github.com/settleonce/settleonce/settle"
 
@@ -83,27 +82,31 @@ func (d *drill) readOutbox(ctx context.Context, facts *audit.Facts) error {
 	if err != nil {
 		return err
 	}
-	setAside, err := opened.Quarantined(ctx)
+	letters, err := deadLetters(ctx, opened)
 	if err := errors.Join(err, opened.Close(ctx)); err != nil {
 		return err
 	}
-	for _, file := range setAside {
-		found := audit.SetAside{File: file.File, Reason: file.Reason}
-		text, err := os.ReadFile(filepath.Join(d.directory.outbox(), file.File))
-		if err != nil {
-			return err
-		}
-		var e event.Event
-		if json.Unmarshal(text, &e) == nil {
-			found.Event = &e
-		}
-		facts.SetAside = append(facts.SetAside, found)
+	for _, letter := range letters {
+		facts.SetAside = append(facts.SetAside, audit.SetAside{File: letter.ID, Reason: letter.Reason, Event: letter.Event})
 	}
 	owed, err := d.directory.owed()
 	for _, e := range owed {
 		facts.Owed = append(facts.Owed, e.Key.ID)
 	}
 	return err
+}
+
+// deadLetters lists all of them, page by page.
+func deadLetters(ctx context.Context, source outbox.DeadLetters) ([]outbox.DeadLetter, error) {
+	const pageSize = 100
+	var letters []outbox.DeadLetter
+	for after := ""; ; after = letters[len(letters)-1].ID {
+		page, err := source.DeadLetters(ctx, after, pageSize)
+		letters = append(letters, page...)
+		if err != nil || len(page) < pageSize {
+			return letters, err
+		}
+	}
 }
 
 // readReceipts asks for the receipt of every room that anything names.

@@ -2,7 +2,6 @@ package outboxtest
 
 import (
 	"context"
-	"errors"
 	"runtime"
 	"slices"
 	"sync"
@@ -13,49 +12,17 @@ import (
 	"github.com/settleonce/settleonce/outbox/event"
 )
 
-// ErrUnavailable is what a faulty [Sender] answers where a fault says nothing
-// else.
-var ErrUnavailable = errors.New("outboxtest: the destination is not available")
-
-// Fault says what goes wrong with one attempt. The zero Fault is none.
-type Fault struct {
-	// Err is the answer; the destination did not take the event.
-	Err error
-	// EventAlone and RetryAfter go with Err.
-	EventAlone bool
-	RetryAfter time.Duration
-	// Lost: the destination took the event, and its answer was lost.
-	Lost bool
-	// Bare: somebody answered without a proof, and the destination saw
-	// nothing.
-	Bare bool
-	// Published: a broker's acknowledgement instead of a receipt.
-	Published bool
-	// Refuse is the reason of a refusal. Empty: no refusal.
-	Refuse string
-	// Change alters the answer on its way back.
-	Change func(*outbox.Ack)
-	// Panic: the sender panics instead of answering.
-	Panic bool
-	// Exit: the sender ends its goroutine (runtime.Goexit).
-	Exit bool
-	// Answers is how many answers come for one event. Zero means one.
-	// Negative means none.
-	Answers int
-	// Stall: the answer doesn't come before the context is done.
-	Stall bool
-	// Hold: the destination takes the event once this channel is closed,
-	// whatever the context does meanwhile.
-	Hold <-chan struct{}
-}
-
-// Sender is an [outbox.Sender] to a destination in memory, which takes each
-// event once a Key and gives receipts. The zero Sender is ready and has no
-// faults.
+// Sender is an [outbox.BatchSender] to a destination in memory, which takes
+// each event once a Key and gives receipts. The zero Sender is ready, declares
+// one event a call, and has no faults. It takes larger calls all the same, one
+// event after the other, and tells.
 //
 // Safe for concurrent use, except setting its fields. Do not copy one after its
 // first use.
 type Sender struct {
+	// Batch is what Batching returns.
+	Batch outbox.Batching
+
 	// Fault says what goes wrong with an attempt, the nth at this event,
 	// from 1. Nil: nothing. It may be called concurrently.
 	Fault func(e event.Event, n int) Fault
@@ -63,13 +30,15 @@ type Sender struct {
 	// Now dates attempts. Nil means time.Now.
 	Now func() time.Time
 
-	mu       sync.Mutex
-	attempts []Attempt
-	taken    []event.Event
-	receipts map[event.Key]fingerprint.Digest
-	counts   map[string]int
-	busy     map[string]bool
-	overlaps int
+	mu        sync.Mutex
+	calls     int
+	attempts  []Attempt
+	taken     []event.Event
+	receipts  map[event.Key]fingerprint.Digest
+	counts    map[string]int
+	out       map[string]int // by ordering key: calls that have events of it
+	overlaps  int
+	oversized int
 }
 
 // Attempt is one event that was handed to a [Sender].
@@ -77,11 +46,17 @@ type Attempt struct {
 	Event event.Event
 	// Number counts the attempts at this event, from 1.
 	Number int
-	// At is when it began.
+	// Call counts the calls to Send, from 1: attempts of one call were one
+	// batch.
+	Call int
+	// At is when the call began.
 	At time.Time
 }
 
-var _ outbox.Sender = (*Sender)(nil)
+var _ outbox.BatchSender = (*Sender)(nil)
+
+// Batching returns Batch.
+func (s *Sender) Batching() outbox.Batching { return s.Batch }
 
 // Attempts returns what was handed over so far, in order, repeats included.
 func (s *Sender) Attempts() []Attempt {
@@ -98,58 +73,106 @@ func (s *Sender) Taken() []event.Event {
 }
 
 // Overlaps counts the attempts that began while another of the same ordering
-// key was out.
+// key was out: in another call, or in the same one unless that is InOrder.
 func (s *Sender) Overlaps() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.overlaps
 }
 
+// Oversized counts the calls that passed the bounds of Batch.
+func (s *Sender) Oversized() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.oversized
+}
+
 // Send delivers batch, as [outbox.Sender] says, or as the faults say.
 func (s *Sender) Send(ctx context.Context, batch []event.Event) []outbox.Answer {
-	answers := make([]outbox.Answer, 0, len(batch))
-	for _, e := range batch {
-		e = e.Clone()
-		n := s.begin(e)
+	attempts := s.begin(batch)
+	defer s.end(attempts)
+	answers := make([]outbox.Answer, 0, len(attempts))
+	failed := make(map[string]bool)
+	for _, attempt := range attempts {
 		var fault Fault
 		if s.Fault != nil {
-			fault = s.Fault(e, n)
+			fault = s.Fault(attempt.Event, attempt.Number)
 		}
-		answers = append(answers, s.attempt(ctx, e, fault)...)
+		ordering := attempt.Event.Ordering()
+		if s.Batch.InOrder && failed[ordering] && !fault.Overtakes {
+			fault = Fault{Err: ErrBehindFailed, Answers: fault.Answers}
+		}
+		got, ok := s.attempt(ctx, attempt.Event, fault)
+		failed[ordering] = failed[ordering] || !ok
+		answers = append(answers, got...)
 	}
 	return answers
 }
 
-func (s *Sender) begin(e event.Event) int {
+// begin notes a call, and what it breaks of what Batch declares.
+func (s *Sender) begin(batch []event.Event) []Attempt {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.counts == nil {
+		s.counts = make(map[string]int)
+		s.out = make(map[string]int)
+		s.receipts = make(map[event.Key]fingerprint.Digest)
+	}
 	now := s.Now
 	if now == nil {
 		now = time.Now
 	}
-	if s.counts == nil {
-		s.counts = make(map[string]int)
-		s.busy = make(map[string]bool)
-		s.receipts = make(map[event.Key]fingerprint.Digest)
+	at := now()
+	s.calls++
+	if s.oversizes(batch) {
+		s.oversized++
 	}
-	s.counts[e.ID]++
-	if s.busy[e.Ordering()] {
-		s.overlaps++
+	attempts := make([]Attempt, len(batch))
+	here := make(map[string]bool)
+	for i, e := range batch {
+		ordering := e.Ordering()
+		if here[ordering] && !s.Batch.InOrder || !here[ordering] && s.out[ordering] > 0 {
+			s.overlaps++
+		}
+		if !here[ordering] {
+			here[ordering] = true
+			s.out[ordering]++
+		}
+		s.counts[e.ID]++
+		attempts[i] = Attempt{Event: e.Clone(), Number: s.counts[e.ID], Call: s.calls, At: at}
 	}
-	s.busy[e.Ordering()] = true
-	s.attempts = append(s.attempts, Attempt{e, s.counts[e.ID], now()})
-	return s.counts[e.ID]
+	s.attempts = append(s.attempts, attempts...)
+	return attempts
 }
 
-func (s *Sender) end(e event.Event) {
+func (s *Sender) oversizes(batch []event.Event) bool {
+	size := 0
+	for _, e := range batch {
+		size += len(e.Data)
+	}
+	return len(batch) > max(s.Batch.MaxEvents, 1) ||
+		s.Batch.MaxBytes > 0 && size > s.Batch.MaxBytes && len(batch) > 1
+}
+
+func (s *Sender) end(attempts []Attempt) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.busy, e.Ordering())
+	ended := make(map[string]bool)
+	for _, attempt := range attempts {
+		ordering := attempt.Event.Ordering()
+		if ended[ordering] {
+			continue
+		}
+		ended[ordering] = true
+		if s.out[ordering]--; s.out[ordering] == 0 {
+			delete(s.out, ordering)
+		}
+	}
 }
 
-// attempt returns the answers to one event.
-func (s *Sender) attempt(ctx context.Context, e event.Event, fault Fault) []outbox.Answer {
-	defer s.end(e)
+// attempt returns the answers to one event, and whether they prove that the
+// destination took it.
+func (s *Sender) attempt(ctx context.Context, e event.Event, fault Fault) (answers []outbox.Answer, ok bool) {
 	if fault.Hold != nil {
 		<-fault.Hold
 	}
@@ -163,16 +186,17 @@ func (s *Sender) attempt(ctx context.Context, e event.Event, fault Fault) []outb
 		runtime.Goexit()
 	}
 	answer := s.answer(ctx, e, fault)
+	ok = answer.Ack.Kind == outbox.AckReceipt || answer.Ack.Kind == outbox.AckPublished
 	if fault.Change != nil {
 		fault.Change(&answer.Ack)
 	}
 	switch {
 	case fault.Answers < 0:
-		return nil
+		return nil, ok
 	case fault.Answers > 1:
-		return slices.Repeat([]outbox.Answer{answer}, fault.Answers)
+		return slices.Repeat([]outbox.Answer{answer}, fault.Answers), ok
 	default:
-		return []outbox.Answer{answer}
+		return []outbox.Answer{answer}, ok
 	}
 }
 
@@ -186,12 +210,14 @@ func (s *Sender) answer(ctx context.Context, e event.Event, fault Fault) outbox.
 		return outbox.Answer{}
 	case fault.Refuse != "":
 		return outbox.Answer{Ack: outbox.Ack{Kind: outbox.AckRefusal, Key: e.Key, Fingerprint: e.Fingerprint, Reason: fault.Refuse}}
+	case fault.Reject != "":
+		return outbox.Answer{Ack: outbox.Ack{Kind: outbox.AckRejected, EventID: e.ID, Reason: fault.Reject}}
 	}
 	ack := s.accept(e)
 	switch {
 	case fault.Lost:
 		return outbox.Answer{Err: ErrUnavailable}
-	case fault.Published:
+	case fault.Published && ack.Kind == outbox.AckReceipt:
 		return outbox.Answer{Ack: outbox.Ack{Kind: outbox.AckPublished, EventID: e.ID}}
 	default:
 		return outbox.Answer{Ack: ack}

@@ -1,5 +1,5 @@
 // Package settlehttp delivers terminal facts over HTTP: [Handler] is the
-// receiver's end, [Sender] the one of a file outbox. An HTTP status proves
+// receiver's end, [Sender] the one of an outbox. An HTTP status proves
 // nothing here. What takes a record out of an outbox is a document that names
 // the record's key and fingerprint, under a media type that no proxy's page
 // and no echo has (I6).
@@ -61,6 +61,30 @@
 // further delivery might double the effects that a faulty callback committed
 // without a receipt, so the record must wait for a human, and the outbox's
 // place for that is the one of refused records.
+//
+// # A consumer's inbox
+//
+// What comes need not ask for a settlement. Whoever consumes events takes them in
+// the same way: HandlerConfig.Settle runs settle.Do in the consumer's own
+// database, under the event's key and as kind settle.Settled, and what it writes
+// there commits with the consumer's own receipt. So each event takes effect once
+// in each consumer, and consumers share nothing, neither with each other nor with
+// the sender.
+//
+// That takes a key for each fact. Two facts about one thing, such as that a bet
+// was referred and that it was then accepted, are under one key a duplicate or a
+// conflict, and the second is never taken.
+//
+// What the consumer will never take, it refuses with settle.Refuse. The relay then
+// sets the event aside with that reason, for an operator, and its source may hold
+// back what follows in the ordering key. Every other error has the relay come
+// again, so it must not stand for what sending again cannot mend.
+//
+// The receipt keeps an event from being taken twice. Whether an event says what is
+// newest, where only that is kept and no receipt is written with it, such as in a
+// cache, is told by its position: keep it with what is kept, and leave out what is
+// not above it. A delivery that comes late then changes nothing, and gets its
+// receipt all the same.
 //
 // # What is not promised
 //

@@ -10,10 +10,10 @@ import (
 // own bound is far below. It keeps a hostile number from overflowing.
 const maxRetryAfter = 24 * time.Hour
 
-// retryAfter returns how long an answer asks to be left alone: its Retry-After
+// RetryAfter returns how long an answer asks to be left alone: its Retry-After
 // in seconds, or its date as seen from now (RFC 9110, section 10.2.3). Zero:
 // it asks for nothing that can be read, or the date has passed.
-func retryAfter(header http.Header, now time.Time) time.Duration {
+func RetryAfter(header http.Header, now time.Time) time.Duration {
 	value := strings.TrimSpace(header.Get("Retry-After"))
 	if wait, ok := seconds(value); ok {
 		return wait

@@ -165,9 +165,9 @@ func (s *Sender) send(ctx context.Context, e *event.Event) outbox.Answer {
 		return outbox.Answer{Err: fmt.Errorf("settlehttp: no answer: %w", err)}
 	}
 	defer discard(response.Body)
-	ack, err := s.proof(response)
+	ack, err := ReadProof(response, s.config.MaxAnswer)
 	if err != nil {
-		return outbox.Answer{Err: err, EventAlone: eventAlone(err), RetryAfter: retryAfter(response.Header, s.config.Now())}
+		return outbox.Answer{Err: err, EventAlone: eventAlone(err), RetryAfter: RetryAfter(response.Header, s.config.Now())}
 	}
 	return outbox.Answer{Ack: ack}
 }

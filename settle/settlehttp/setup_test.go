@@ -97,8 +97,8 @@ type rig struct {
 	log    bytes.Buffer // read it after the answer has come
 }
 
-func newRig(t *testing.T, config settlehttp.HandlerConfig) *rig {
-	t.Helper()
+func newRig(tb testing.TB, config settlehttp.HandlerConfig) *rig {
+	tb.Helper()
 	made := new(rig)
 	if config.Authenticate == nil {
 		config.Authenticate = arena
@@ -109,10 +109,10 @@ func newRig(t *testing.T, config settlehttp.HandlerConfig) *rig {
 	config.Logger = slog.New(slog.NewTextHandler(&made.log, nil))
 	handler, err := settlehttp.NewHandler(config)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	made.server = httptest.NewServer(handler)
-	t.Cleanup(made.server.Close)
+	tb.Cleanup(made.server.Close)
 	return made
 }
 
@@ -156,15 +156,15 @@ func text(t *testing.T, e event.Event) string {
 }
 
 // newSender returns a sender to url, with changes to its config.
-func newSender(t *testing.T, url string, changes ...func(*settlehttp.SenderConfig)) *settlehttp.Sender {
-	t.Helper()
+func newSender(tb testing.TB, url string, changes ...func(*settlehttp.SenderConfig)) *settlehttp.Sender {
+	tb.Helper()
 	config := settlehttp.SenderConfig{URL: url, Timeout: time.Minute}
 	for _, change := range changes {
 		change(&config)
 	}
 	sender, err := settlehttp.NewSender(config)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return sender
 }

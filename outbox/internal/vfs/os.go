@@ -232,4 +232,9 @@ func (d *osDir) Volatile() (bool, error) {
 	return volatile(&stat), nil
 }
 
-func (d *osDir) Close() error { return d.fail("close", "", d.handle.Close()) }
+// Close unlocks by itself: a process that is just being forked holds every
+// handle until it runs its own program, and a lock with it.
+func (d *osDir) Close() error {
+	unlocked := d.fail("flock", "", unix.Flock(d.fd(), unix.LOCK_UN))
+	return errors.Join(unlocked, d.fail("close", "", d.handle.Close()))
+}

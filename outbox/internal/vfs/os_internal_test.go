@@ -95,3 +95,34 @@ func TestWhatIsMadeIsSyncedBeforeTheNextStepDown(t *testing.T) {
 		t.Errorf("%v: a step down was taken before the parent was durable", err)
 	}
 }
+
+// TestCloseUnlocksBesideAFork holds a second descriptor of the handle, as a child
+// between fork and exec does.
+func TestCloseUnlocksBesideAFork(t *testing.T) {
+	t.Parallel()
+	path := t.TempDir()
+	opened, err := Open(path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := opened.(*osDir)
+	if err := first.Lock(); err != nil {
+		t.Fatal(err)
+	}
+	child, err := unix.Dup(first.fd())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(child)
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	second, err := Open(path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.Close()
+	if err := second.Lock(); err != nil {
+		t.Errorf("Lock after Close: %v", err)
+	}
+}

@@ -1,0 +1,54 @@
+package outbox
+
+import (
+	"fmt"
+	"time"
+)
+
+// outage tells a destination that is down from records that fail. It knows no
+// clock. One goroutine owns it.
+type outage struct {
+	// after is how many ordering keys must fail, with no success in between.
+	after   int
+	backoff backoff
+	random  func() float64
+
+	// suspects are the ordering keys that failed since the last success.
+	suspects map[string]struct{}
+	down     bool
+	probes   int // that failed in a row
+	probeAt  time.Time
+	last     error // of the last suspect
+}
+
+func newOutage(after int, b backoff, random func() float64) *outage {
+	return &outage{after: after, backoff: b, random: random, suspects: make(map[string]struct{})}
+}
+
+// failed notes a failure that may be the destination's.
+func (o *outage) failed(ordering string, now time.Time, retryAfter time.Duration, err error) {
+	o.last = err
+	if !o.down {
+		o.suspects[ordering] = struct{}{}
+		if len(o.suspects) < o.after {
+			return
+		}
+		o.down = true
+	}
+	o.probes++
+	o.probeAt = now.Add(o.backoff.delay(o.probes, retryAfter, o.random()))
+}
+
+// answered notes that the destination works.
+func (o *outage) answered() {
+	clear(o.suspects)
+	o.down, o.probes, o.last = false, 0, nil
+}
+
+// err is nil while the destination is not down.
+func (o *outage) err() error {
+	if !o.down {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", ErrDestinationDown, o.last)
+}

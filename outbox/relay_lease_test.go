@@ -1,0 +1,212 @@
+package outbox_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/settleonce/settleonce/outbox"
+	"github.com/settleonce/settleonce/outbox/event"
+	"github.com/settleonce/settleonce/outbox/outboxtest"
+)
+
+// startLeased is startBatches over a source with leases that end after a time.
+func startLeased(t *testing.T, batching outbox.Batching, lasts time.Duration, ids string, prepare func(*batchRun, *leasing)) *batchRun {
+	t.Helper()
+	source := &leasing{until: func() time.Time { return time.Now().Add(lasts) }}
+	return startBatches(t, batching, outbox.RelayConfig{Source: source, Concurrency: 1, DownAfter: 1}, ids, func(r *batchRun) {
+		source.claims = r.claims
+		if prepare != nil {
+			prepare(r, source)
+		}
+	})
+}
+
+func TestACallEndsWithItsLease(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ lease, want time.Duration }{
+		{time.Second, time.Second},
+		{time.Minute, outbox.DefaultAttemptTimeout},
+	} {
+		t.Run(c.lease.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var got time.Duration
+				r := startLeased(t, outbox.Batching{}, c.lease, "a0", func(r *batchRun, _ *leasing) {
+					r.courier.before = func(ctx context.Context) {
+						deadline, _ := ctx.Deadline()
+						got = time.Until(deadline)
+					}
+				})
+				if got != c.want {
+					t.Errorf("the call may take %v, want %v", got, c.want)
+				}
+				r.finish(t)
+			})
+		})
+	}
+}
+
+// TestTheEndOfALeaseIsNotTheDestinationsFault has a call stall. A destination
+// that is to blame for that counts as down, and gets no other at once.
+func TestTheEndOfALeaseIsNotTheDestinationsFault(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		lease, ends time.Duration
+		want        []string
+	}{
+		"lease":   {time.Second, time.Second, []string{"a0", "b0"}},
+		"timeout": {time.Minute, outbox.DefaultAttemptTimeout, []string{"a0"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r := startLeased(t, outbox.Batching{}, c.lease, "a0 b0", func(r *batchRun, _ *leasing) {
+					r.sender.Fault = faultAt(map[string]outboxtest.Fault{"a0": {Stall: true}})
+				})
+				pass(c.ends)
+				r.wantCalls(t, c.want...)
+				r.finish(t)
+			})
+		})
+	}
+}
+
+func TestALeaseThatIsOverSendsNothing(t *testing.T) {
+	t.Parallel()
+	for _, lease := range []time.Duration{0, -time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			r := startLeased(t, outbox.Batching{}, lease, "a0", nil)
+			pass(time.Minute)
+			r.wantCalls(t)
+			r.wantPending(t, "a0")
+			if tries := r.log.count("lease is over"); tries < 3 || tries > 10 {
+				t.Errorf("%d tries in a minute, want some with back-off", tries)
+			}
+			r.finish(t)
+		})
+	}
+}
+
+func TestWhatIsNotLeasedIsForgotten(t *testing.T) {
+	t.Parallel()
+	for _, inOrder := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			lost := false
+			r := startLeased(t, outbox.Batching{MaxEvents: 9, InOrder: inOrder}, time.Minute, "a0 b0 a1 a2", func(r *batchRun, s *leasing) {
+				s.onLease = func() {
+					if !lost {
+						lost = true
+						r.claims.moveAway("a")
+					}
+				}
+			})
+			r.wantCalls(t, "b0")
+			if got := r.claims.released; slices.Contains(got, "a0") {
+				t.Errorf("released %q, want nothing that was not leased", got)
+			}
+			r.claims.moveBack()
+			synctest.Wait()
+			r.wantPending(t, "")
+			r.finish(t)
+		})
+	}
+}
+
+func TestALeaseIsDoneWhenTheSourceWasTold(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]outboxtest.Fault{
+		"delivered": {}, "refused": {Refuse: "no"}, "failed": {Err: outboxtest.ErrUnavailable}, "panic": {Panic: true}, "exit": {Exit: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var source *leasing
+				told := -1 // How many leases were open when the source was told.
+				r := startLeased(t, outbox.Batching{}, time.Minute, "a0", func(r *batchRun, s *leasing) {
+					source = s
+					r.sender.Fault = faultAt(map[string]outboxtest.Fault{"a0": fault})
+					r.claims.onRemove = func([]string) error {
+						told = s.leases()
+						return nil
+					}
+				})
+				if open := source.leases(); open != 0 {
+					t.Errorf("%d leases are open after the call", open)
+				}
+				if len(source.during) > 0 {
+					told = source.during[0]
+				}
+				if told != 1 && name != "refused" {
+					t.Errorf("%d leases were open when the source was told, want 1", told)
+				}
+				r.finish(t)
+			})
+		})
+	}
+}
+
+// TestALeaseLostAfterTheCallIsNoFailure has the record go to another relay,
+// which delivers it once more, while the call is out.
+func TestALeaseLostAfterTheCallIsNoFailure(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		lost := false
+		r := startLeased(t, outbox.Batching{}, time.Minute, "a0 a1 b0", func(r *batchRun, _ *leasing) {
+			r.sender.Fault = func(e event.Event, _ int) outboxtest.Fault {
+				if e.Key.ID == "a0" && !lost {
+					lost = true
+					r.claims.lose("a")
+				}
+				return outboxtest.Fault{}
+			}
+		})
+		// No rest, and in order: all in no time.
+		r.wantAttemptsAt(t, "a", "a0 1", "a0 2", "a1 1")
+		r.wantPending(t, "")
+		if r.log.count("level=WARN", "another relay's now") != 1 {
+			t.Errorf("log %q, want one warning", r.log.lines)
+		}
+		r.finish(t)
+	})
+}
+
+// TestALeaseWithoutAnEndIsNone has a source that breaks its contract: nothing is
+// sent without a bound.
+func TestALeaseWithoutAnEndIsNone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		source := &leasing{until: func() time.Time { return time.Time{} }}
+		r := startBatches(t, outbox.Batching{}, outbox.RelayConfig{Source: source}, "a0", func(r *batchRun) { source.claims = r.claims })
+		pass(time.Minute)
+		r.wantCalls(t)
+		r.wantPending(t, "a0")
+		r.finish(t)
+	})
+}
+
+// losing loses an ordering key in the middle of a Lease, which leases what stands
+// behind the first record of it.
+type losing struct{ *leasing }
+
+func (s losing) Lease(records []outbox.Record) (leased []outbox.Record, until time.Time, done func()) {
+	leased, until, done = s.leasing.Lease(records)
+	s.moveAway("a")
+	return slices.DeleteFunc(slices.Clone(leased), func(r outbox.Record) bool { return r.Event.Key.ID == "a0" }), until, done
+}
+
+// TestNothingPassesWhatIsNotLeased leaves out the first of three of an ordering
+// key: the others are not sent either (I8).
+func TestNothingPassesWhatIsNotLeased(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		source := losing{&leasing{until: func() time.Time { return time.Now().Add(time.Minute) }}}
+		batching := outbox.Batching{MaxEvents: 9, InOrder: true}
+		r := startBatches(t, batching, outbox.RelayConfig{Source: source}, "a0 b0 a1 a2", func(r *batchRun) { source.claims = r.claims })
+		r.wantCalls(t, "b0")
+		r.wantPending(t, "a0 a1 a2")
+		r.finish(t)
+	})
+}

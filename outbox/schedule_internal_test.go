@@ -1,0 +1,218 @@
+package outbox
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/settleonce/settleonce/outbox/event"
+)
+
+// tally is what a schedule counts, for a comparison with what there is.
+type tally struct{ calls, out, waiting, ready, bytes, queued, full, excepted int }
+
+func (s *schedule) counted() tally {
+	return tally{s.calls, s.out, s.waiting, s.ready, s.bytes, s.queue.len(), len(s.full), len(s.except.keys)}
+}
+
+func (s *schedule) recount(calls []*call) tally {
+	var got tally
+	for _, c := range calls {
+		got.calls++
+		got.out += len(c.attempts)
+		for i := range c.attempts {
+			got.bytes += len(c.attempts[i].record.Event.Data) + recordOverhead
+		}
+	}
+	for _, l := range s.lines {
+		n := 0
+		for i := l.first; i != nil; i = i.next {
+			n++
+			got.bytes += i.size()
+		}
+		got.waiting += n
+		if !l.sending && n > 0 {
+			got.queued++
+			got.ready += min(n, s.bounds.perCall)
+		}
+		if l.held {
+			got.full++
+			got.excepted++
+		}
+	}
+	for _, rest := range s.rests.all {
+		if !rest.over {
+			got.excepted++
+		}
+	}
+	return got
+}
+
+// TestScheduleCountsRight compares, after random events, each figure that a
+// schedule keeps with what it is about.
+func TestScheduleCountsRight(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(15) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		batching := Batching{MaxEvents: 1 + random.IntN(20), MaxBytes: random.IntN(2) * 5000, InOrder: random.IntN(2) == 0}
+		s := newSchedule(4, batching, backoff{min: time.Second, max: time.Minute}, 3, random.Float64)
+		now := time.Unix(1_000_000, 0)
+		var calls []*call
+		for step := range 500 {
+			now = now.Add(time.Duration(random.IntN(1000)) * time.Millisecond)
+			switch random.IntN(4) {
+			case 0:
+				if n := s.appetite(); n > 0 {
+					leaveOut := s.except.lend()
+					if len(calls) > 0 { // One is over before the source answers.
+						calls = finishOne(s, calls, random, now)
+					}
+					s.add(randomRecords(random, n, leaveOut))
+				}
+			case 1:
+				s.endRests(now, 1+random.IntN(10))
+				s.exhausted()
+			case 2:
+				if c := s.take(1 + random.IntN(50)); c != nil {
+					calls = append(calls, c)
+				}
+			case 3:
+				if len(calls) > 0 {
+					calls = finishOne(s, calls, random, now)
+				}
+			}
+			s.unwanted = nil
+			if diff := cmp.Diff(s.recount(calls), s.counted(), cmp.AllowUnexported(tally{})); diff != "" {
+				t.Fatalf("seed %d, step %d: counts (-there +counted):\n%s", seed, step, diff)
+			}
+		}
+	}
+}
+
+func finishOne(s *schedule, calls []*call, random *rand.Rand, now time.Time) []*call {
+	at := random.IntN(len(calls))
+	c := calls[at]
+	for i := range c.attempts {
+		if c.attempts[i].fate = removed; random.IntN(4) == 0 {
+			c.attempts[i].fate = fate(random.IntN(int(forgotten) + 1))
+		}
+	}
+	c.answered = random.IntN(2) == 0
+	s.done(c, now)
+	return append(calls[:at], calls[at+1:]...)
+}
+
+func randomRecords(random *rand.Rand, n int, leaveOut map[string]struct{}) []Record {
+	var records []Record
+	for range n {
+		hot := random.IntN(2) == 0
+		e := event.Event{OrderingKey: fmt.Sprint(random.IntN(200)), Data: make([]byte, random.IntN(1000))}
+		if hot {
+			e.OrderingKey = "hot"
+			e.Data = make([]byte, 10_000)
+		}
+		if _, excepted := leaveOut[e.Ordering()]; !excepted {
+			records = append(records, Record{Event: e})
+		}
+	}
+	return records
+}
+
+// TestALargeEventGoesAlone puts one that is larger than a call may be behind
+// some without data, which take no bytes of it.
+func TestALargeEventGoesAlone(t *testing.T) {
+	t.Parallel()
+	s := newSchedule(1, Batching{MaxEvents: 10, MaxBytes: 100}, backoff{}, 1, rand.Float64)
+	var records []Record
+	for i, size := range []int{0, 0, 101, 0, 50, 50, 1} {
+		records = append(records, Record{Event: event.Event{OrderingKey: fmt.Sprint(i), Data: make([]byte, size)}})
+	}
+	s.add(records)
+	var got [][]int
+	for c := s.take(100); c != nil; c = s.take(100) {
+		var sizes []int
+		for i := range c.attempts {
+			sizes = append(sizes, len(c.attempts[i].record.Event.Data))
+		}
+		got = append(got, sizes)
+	}
+	if diff := cmp.Diff([][]int{{0, 0}, {101}, {0, 50, 50}, {1}}, got); diff != "" {
+		t.Errorf("sizes of the events of each call (-want +got):\n%s", diff)
+	}
+}
+
+// TestWhatFailedRestsAgainWhenTheDestinationGoesDown has three ordering keys whose
+// rest is over, one at hand, one on its way from the source and one out, when a
+// fourth one's failure is one too many.
+func TestWhatFailedRestsAgainWhenTheDestinationGoesDown(t *testing.T) {
+	t.Parallel()
+	record := func(id string) []Record { return []Record{{ID: id, Event: event.Event{OrderingKey: id}}} }
+	now := time.Unix(1_000_000, 0)
+	s := newSchedule(4, Batching{MaxEvents: 1}, backoff{min: time.Second, max: time.Minute}, 4, func() float64 { return 0 })
+	fail := func(id string) {
+		c := s.take(1)
+		if c == nil || c.attempts[0].record.ID != id {
+			t.Fatalf("%+v is sent, want %s", c, id)
+		}
+		s.done(c, now)
+	}
+	for _, id := range []string{"a", "b", "d"} {
+		s.add(record(id))
+		fail(id)
+	}
+	now = now.Add(time.Second)
+	s.endRests(now, 3)
+	s.unwanted = nil
+	s.add(record("d"))
+	out := s.take(1)
+	s.add(record("c"))
+	s.add(record("a"))
+	s.except.lend()
+	fail("c")
+	s.add(record("b"))
+	var released []string
+	for i := range s.unwanted {
+		released = append(released, s.unwanted[i].ID)
+	}
+	if diff := cmp.Diff([]string{"c", "a", "b"}, released); diff != "" {
+		t.Errorf("released (-want +got):\n%s", diff)
+	}
+	if len(s.lines) != 1 || s.queue.len() != 0 || s.rests.alone.len() != 3 || len(s.except.keys) != 3 {
+		t.Errorf("%d ordering keys at hand, %d queued, %d resting, %d left out; want d out and the others to rest",
+			len(s.lines), s.queue.len(), s.rests.alone.len(), len(s.except.keys))
+	}
+	out.attempts[0].fate, out.answered = removed, true
+	s.done(out, now)
+	if s.rests.of("d") != nil || s.rests.alone.len() != 3 {
+		t.Errorf("d is known to have failed, or %d ordering keys rest", s.rests.alone.len())
+	}
+	s.endRests(now, 1)
+	s.add(record("a"))
+	if c := s.take(1); c == nil || c.attempts[0].number != 2 {
+		t.Errorf("%+v is sent, want the second attempt at a", c)
+	}
+}
+
+// TestASuccessEndsWhatIsKnownOfFailures has a record of an ordering key fail, and
+// succeed, and another of it come after, while the source always has more.
+func TestASuccessEndsWhatIsKnownOfFailures(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_000_000, 0)
+	s := newSchedule(1, Batching{MaxEvents: 1}, backoff{min: time.Second, max: time.Minute}, 9, func() float64 { return 0 })
+	for i, want := range []int{1, 2, 1} {
+		s.add([]Record{{Event: event.Event{OrderingKey: "a"}}})
+		c := s.take(1)
+		if c == nil || c.attempts[0].number != want {
+			t.Fatalf("send %d is %+v, want attempt %d", i, c, want)
+		}
+		if i == 1 {
+			c.attempts[0].fate = removed
+		}
+		s.done(c, now)
+		now = now.Add(time.Minute)
+		s.endRests(now, 9)
+	}
+}
