@@ -1,0 +1,4 @@
+package webhook
+
+// SetBinary is for the fuzz test of the binary mode.
+var SetBinary = setBinary
