@@ -1,0 +1,246 @@
+package lanes_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/settleonce/settleonce/internal/lanes"
+	"github.com/settleonce/settleonce/internal/lanes/lanestest"
+	"github.com/settleonce/settleonce/outbox"
+)
+
+func TestSetAsideHoldsBackOrGoesOn(t *testing.T) {
+	t.Parallel()
+	for _, hold := range []bool{true, false} {
+		for _, here := range []bool{true, false} {
+			for _, discard := range []bool{true, false} {
+				t.Run(fmt.Sprintf("hold=%v here=%v discard=%v", hold, here, discard), func(t *testing.T) {
+					t.Parallel()
+					bubble(t, func(r *rig) { setAside(r, hold, here, discard) })
+				})
+			}
+		}
+	}
+}
+
+func setAside(r *rig, hold, here, discard bool) {
+	r.Helper()
+	source := r.source(func(cfg *lanes.Config) { cfg.HoldBack = hold })
+	r.put("a", "a", "b", "a")
+	records := r.next(source, 2)
+	r.want(records, "a1 a2")
+	if err := source.SetAside(r.Context(), records[0], outbox.Refusal{Reason: "no", Attempts: 3}); err != nil {
+		r.Fatal(err)
+	}
+	source.Release(records[1:])
+	rest := "a2 b3 a4"
+	if hold {
+		r.want(r.next(source, 10), "b3")
+		rest = "a2 a4"
+	} else {
+		r.want(r.next(source, 10), rest)
+		rest = ""
+	}
+	r.pass(lease)
+	r.want(r.next(source, 10), "")
+
+	var err error
+	if discard {
+		err = r.memory.Discard(r.Context(), "1", "nobody wants it")
+	} else {
+		err = r.memory.Requeue(r.Context(), "1")
+		rest = strings.TrimSpace("a1 " + rest)
+	}
+	if err != nil {
+		r.Fatal(err)
+	}
+	if here {
+		source.Reopened(records[0].Event.Ordering())
+	} else {
+		r.pass(lease) // A renewal tells.
+	}
+	if rest != "" && !awake(source) {
+		r.Fatal("it does not wake")
+	}
+	if hold {
+		r.want(r.next(source, 10), rest)
+		return
+	}
+	// All others are handed out still; the requeued one comes when they are done.
+	source.Release([]outbox.Record{{ID: "2"}, {ID: "4"}})
+	r.remove(source, outbox.Record{ID: "3"})
+	r.want(r.next(source, 10), strings.TrimSpace(rest+" a2 a4"))
+}
+
+// It is not known whether the record became a dead letter: nothing that follows
+// comes before that is known.
+func TestSetAsideWithoutAnswerHoldsBackUntilItIsKnown(t *testing.T) {
+	t.Parallel()
+	for _, buried := range []bool{true, false} {
+		t.Run(fmt.Sprint("buried=", buried), func(t *testing.T) {
+			t.Parallel()
+			bubble(t, func(r *rig) {
+				door := newDoor(r.memory)
+				source := r.source(on(door), holdBack)
+				r.put("a", "a")
+				records := r.next(source, 1)
+				door.set(func() {
+					door.fail[lanestest.HeldBack] = errAway
+					if buried {
+						door.lose[lanestest.Bury] = errAway
+					} else {
+						door.fail[lanestest.Bury] = errAway
+					}
+				})
+				err := source.SetAside(r.Context(), records[0], outbox.Refusal{Reason: "no"})
+				if !errors.Is(err, errAway) {
+					r.Fatalf("SetAside = %v", err)
+				}
+				source.Release(records)
+				if got, err := source.Next(r.Context(), 10, nil); !errors.Is(err, errAway) || len(got) > 0 {
+					r.Fatalf("Next = %q, %v", text(got), err)
+				}
+				door.set(func() { clear(door.fail) })
+				want := "a1 a2"
+				if buried {
+					want = ""
+				}
+				r.pass(lease)
+				r.want(r.next(source, 10), want)
+			})
+		})
+	}
+}
+
+// A record that is gone when it is set aside makes no dead letter, and so holds
+// nothing back for long.
+func TestSetAsideOfWhatIsGoneHoldsBackUntilTheNextRescan(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(r *rig) {
+		door := newDoor(r.memory)
+		source := r.source(on(door), holdBack)
+		r.put("a", "a")
+		records := r.next(source, 1)
+		takesEffect := make(chan struct{})
+		door.set(func() { door.late[lanestest.Delete] = takesEffect })
+		if err := source.Remove(r.Context(), records); !errors.Is(err, errAway) {
+			r.Fatalf("Remove = %v", err)
+		}
+		source.Release(records)
+		records = r.next(source, 1)
+		close(takesEffect)
+		r.until("the record is gone", func() bool { return len(r.memory.Pending()) == 1 })
+		if err := source.SetAside(r.Context(), records[0], outbox.Refusal{Reason: "no"}); err != nil {
+			r.Fatalf("SetAside = %v", err)
+		}
+		r.want(r.next(source, 1), "")
+		r.pass(lanes.DefaultRescan)
+		r.want(r.next(source, 1), "a2")
+	})
+}
+
+// Whoever takes lanes over knows what is held back in them before it reads.
+func TestTakenLanesKnowWhatIsHeldBack(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(r *rig) {
+		first := r.source(holdBack)
+		r.put("a", "a", "b")
+		records := r.next(first, 1)
+		if err := first.SetAside(r.Context(), records[0], outbox.Refusal{Reason: "no"}); err != nil {
+			r.Fatal(err)
+		}
+		if err := first.Close(r.Context()); err != nil {
+			r.Fatal(err)
+		}
+		second := r.source()
+		r.want(r.next(second, 10), "b3")
+		if got := second.State().HeldBack; got != 1 {
+			r.Fatalf("%d keys are held back, want 1", got)
+		}
+	})
+}
+
+func TestNothingFollowsWhileARecordIsSetAside(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(r *rig) {
+		door := newDoor(r.memory)
+		source := r.source(on(door), holdBack)
+		r.put("a", "a")
+		records := r.next(source, 1)
+		gate := make(chan struct{})
+		door.set(func() { door.before[lanestest.Bury] = gate })
+		set := make(chan error, 1)
+		go func() {
+			set <- source.SetAside(context.WithoutCancel(r.Context()), records[0], outbox.Refusal{Reason: "no"})
+		}()
+		synctest.Wait()
+		r.want(r.next(source, 10), "")
+		// Nor when it is asked what is held back, which is nothing yet.
+		source.Reopened(records[0].Event.Ordering())
+		r.want(r.next(source, 10), "")
+		close(gate)
+		if err := <-set; err != nil {
+			r.Fatalf("SetAside = %v", err)
+		}
+		r.want(r.next(source, 10), "")
+	})
+}
+
+// The call that was given up takes effect when what follows is handed out.
+func TestSetAsideThatTakesEffectLateHoldsNothingBack(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(r *rig) {
+		door := newDoor(r.memory)
+		source := r.source(on(door), holdBack)
+		r.put("a", "a")
+		records := r.next(source, 1)
+		gate := make(chan struct{})
+		door.set(func() { door.late[lanestest.Bury] = gate })
+		err := source.SetAside(r.Context(), records[0], outbox.Refusal{Reason: "no"})
+		if !errors.Is(err, errAway) {
+			r.Fatalf("SetAside = %v", err)
+		}
+		source.Release(records)
+		r.pass(lease)
+		r.want(r.next(source, 1), "a1")
+		close(gate)
+		synctest.Wait()
+		if letters, err := r.memory.DeadLetters(r.Context(), "", 10); err != nil || len(letters) > 0 {
+			r.Fatalf("there are %d dead letters, %v", len(letters), err)
+		}
+		r.want(r.next(source, 1), "a2")
+	})
+}
+
+// What is held back was read before a record was set aside, and the answer comes
+// after it.
+func TestOldAnswerDoesNotLetGo(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(r *rig) {
+		door := newDoor(r.memory)
+		source := r.source(on(door), holdBack)
+		r.put("x", "a", "a")
+		records := r.next(source, 2)
+		if err := source.SetAside(r.Context(), records[0], outbox.Refusal{Reason: "no"}); err != nil {
+			r.Fatal(err)
+		}
+		answer := make(chan struct{})
+		door.set(func() { door.after[lanestest.HeldBack] = answer })
+		if err := r.memory.Requeue(r.Context(), "1"); err != nil {
+			r.Fatal(err)
+		}
+		asked := door.count(lanestest.HeldBack)
+		r.until("it asks what is held back", func() bool { return door.count(lanestest.HeldBack) > asked })
+		if err := source.SetAside(r.Context(), records[1], outbox.Refusal{Reason: "no"}); err != nil {
+			r.Fatal(err)
+		}
+		close(answer)
+		r.pass(time.Millisecond)
+		r.want(r.next(source, 10), "x1")
+	})
+}

@@ -1,0 +1,278 @@
+package lanes_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/settleonce/settleonce/internal/lanes"
+	"github.com/settleonce/settleonce/internal/lanes/lanestest"
+	"github.com/settleonce/settleonce/outbox/event"
+)
+
+// A backlog of keys that are left out is passed over, in calls that are bounded,
+// and comes in order later.
+func TestBacklogOfKeysThatAreLeftOut(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(r *rig) {
+		source := r.source()
+		const backlog = 40_000
+		var keys []string
+		for n := range backlog {
+			keys = append(keys, []string{"a", "b"}[n%2])
+		}
+		r.begin(keys...).Commit()
+		r.put("c")
+		calls := 0
+		r.until("what stands behind the backlog comes", func() bool {
+			calls++
+			records := r.next(source, 10, "a", "b")
+			if len(records) == 0 && !awake(source) {
+				r.Fatal("it neither hands anything out nor wakes")
+			}
+			return text(records) == fmt.Sprint("c", backlog+1)
+		})
+		if calls < 2 {
+			r.Fatal("one call read all of the backlog")
+		}
+		var got []string
+		for _, limit := range []int{3, 4, 5} {
+			records := r.next(source, limit, "b")
+			got = append(got, text(records))
+			r.remove(source, records...)
+		}
+		if want := "a1 a3 a5 a7 a9 a11 a13 a15 a17 a19 a21 a23"; strings.Join(got, " ") != want {
+			r.Fatalf("got %q, want %q", got, want)
+		}
+		r.want(r.next(source, 3), "b2 b4 b6")
+	})
+}
+
+// Of many keys that owe something and are left out, those that no longer are
+// come soon.
+func TestManyKeysAreLeftOut(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(r *rig) {
+		source := r.source()
+		var keys []string
+		for n := range 60_000 {
+			keys = append(keys, decimal(n))
+		}
+		r.begin(keys...).Commit()
+		except := r.except(keys...)
+		ask := func() (got string) {
+			r.Helper()
+			for more := true; more && got == ""; more = awake(source) {
+				records, err := source.Next(r.Context(), 10, except)
+				if err != nil {
+					r.Fatal(err)
+				}
+				got = text(records)
+			}
+			return got
+		}
+		if got := ask(); got != "" {
+			r.Fatalf("got %q, which is to be left out", got)
+		}
+		for _, n := range []int{59_998, 3, 12_345, 48_000, 38_000} {
+			for ordering := range r.except(decimal(n)) {
+				delete(except, ordering)
+			}
+			if got, want := ask(), decimal(n)+decimal(n+1); got != want {
+				r.Fatalf("got %q, want %q", got, want)
+			}
+		}
+	})
+}
+
+// Lanes that are taken later have a backlog below the frontier of the others.
+func TestTakenLanesAreCaughtUpWith(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(r *rig) {
+		first, records, done := r.fullHouse()
+		r.remove(first, records...)
+		done()
+		second := r.source()
+		r.next(second, 1)
+		r.until("they share", func() bool { return slices.Equal(lanesOf(first, second), []int{128, 128}) })
+		late := r.begin("7", "135")
+		for lane := range lanes.Count {
+			r.put(decimal(1000*lanes.Count + lane))
+		}
+		mine := r.next(second, 2*lanes.Count)
+		if len(mine) != 128 {
+			r.Fatalf("got %d records of 128 lanes", len(mine))
+		}
+		late.Commit()
+		r.put("7", "135")
+		if err := first.Close(r.Context()); err != nil {
+			r.Fatal(err)
+		}
+		r.until("it holds all", func() bool { return lanesOf(second)[0] == lanes.Count })
+		last := make(map[string]int64)
+		count := 0
+		for {
+			got := r.next(second, 10)
+			for i := range got {
+				key, at := got[i].Event.OrderingKey, position(got[i])
+				if at < last[key] {
+					r.Fatalf("%s%d came after %s%d", key, at, key, last[key])
+				}
+				last[key] = at
+			}
+			if count += len(got); len(got) == 0 {
+				break
+			}
+		}
+		if want := 128 + 4; count != want {
+			r.Fatalf("%d records came of the lanes that were taken, and late; want %d", count, want)
+		}
+	})
+}
+
+// What is in doubt stays so when the lanes are read on together with others.
+func TestTakenLanesKeepWhatIsInDoubt(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(r *rig) {
+		door := newDoor(r.memory)
+		first, second := r.source(on(door)), r.source()
+		first.SetNarrow(0)
+		r.next(first, 1)
+		r.next(second, 1)
+		r.until("they share", func() bool { return slices.Equal(lanesOf(first, second), []int{128, 128}) })
+		var mine []string // ordering keys in lanes of the first
+		for n := 0; len(mine) < 3; n++ {
+			e := r.event(decimal(n))
+			if r.memory.HolderOf(r.memory.LaneOf(e.Ordering())) == 1 {
+				mine = append(mine, decimal(n))
+			}
+		}
+		late := r.begin(mine[0])
+		r.put(mine[1])
+		r.want(r.next(first, 10), mine[1]+"2")
+		late.Commit()
+		door.set(func() { door.fail[lanestest.Heads] = errAway })
+		r.put(mine[2])
+		r.want(r.next(first, 10), mine[2]+"3")
+		r.until("the sweep fails", func() bool { return errors.Is(first.State().Err, errAway) })
+		if err := second.Close(r.Context()); err != nil {
+			r.Fatal(err)
+		}
+		r.until("it holds all", func() bool { return lanesOf(first)[0] == lanes.Count })
+		r.want(r.next(first, 10), "")
+		r.put(mine[0])
+		r.want(r.next(first, 10), mine[0]+"1 "+mine[0]+"4")
+	})
+}
+
+func TestKeysAreForgottenWhenNothingOfThemIsLeft(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(r *rig) {
+		source := r.source()
+		for range 10 {
+			for n := range 50 {
+				r.put(decimal(n % 20))
+			}
+			records := r.next(source, 30, "3", "4")
+			source.Release(records[10:])
+			r.remove(source, records[:10]...)
+			for len(records) > 0 {
+				records = r.next(source, 30)
+				r.remove(source, records...)
+			}
+			if got := source.State().Keys; got != 0 {
+				r.Fatalf("%d keys are remembered of which nothing is left", got)
+			}
+		}
+	})
+}
+
+// Nothing is below the frontier but what the taken lanes bring.
+func TestTakenLanesAreReadFromTheStart(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(r *rig) {
+		first, records, done := r.fullHouse()
+		second := r.source()
+		r.next(second, 1)
+		done()
+		r.until("they share", func() bool { return slices.Equal(lanesOf(first, second), []int{128, 128}) })
+		if got := first.State().Keys; got != 128 {
+			r.Fatalf("it remembers %d keys of 128 lanes with one each", got)
+		}
+		if got := len(r.next(second, lanes.Count)); got != 128 {
+			r.Fatalf("%d of 128 records came of the lanes that were given up", got)
+		}
+		for lane := range lanes.Count {
+			r.put(decimal(lane)) // Past the frontier of both.
+		}
+		r.next(first, lanes.Count)
+		if err := second.Close(r.Context()); err != nil {
+			r.Fatal(err)
+		}
+		r.until("the first holds all", func() bool { return lanesOf(first)[0] == lanes.Count })
+		again := 0
+		for more := true; more; {
+			got := r.next(first, 10)
+			again += len(got)
+			more = len(got) > 0
+		}
+		if again != len(records) {
+			r.Fatalf("%d records came of the lanes that were taken back, want two each", again)
+		}
+	})
+}
+
+// What is passed over, and what is looked for by ordering key, is not asked for
+// in numbers that would fill the memory.
+func TestLargeRowsAreAskedForInSmallNumbers(t *testing.T) {
+	t.Parallel()
+	const size, most = 256 << 10, 64 // 16 MiB
+	bubble(t, func(r *rig) {
+		table := &countingTable{Memory: r.memory}
+		source := r.source(on(table))
+		source.SetNarrow(0)
+		put := func(ordering string, n int) {
+			events := make([]event.Event, n)
+			for i := range events {
+				events[i] = r.event(ordering)
+				events[i].Data = []byte(`"` + strings.Repeat("x", size-2) + `"`)
+			}
+			if _, err := r.memory.Put(r.Context(), events...); err != nil {
+				r.Fatal(err)
+			}
+		}
+		late := r.begin("a")
+		put("b", 3*most)
+		for len(r.next(source, 4, "b")) > 0 || awake(source) {
+		}
+		late.Commit()
+		put("a", 1)
+		r.want(r.next(source, 1, "b"), "a1")
+		if table.read > most || table.readOf > most {
+			r.Fatalf("it asked for %d rows, and for %d of some ordering keys; want %d at most", table.read, table.readOf, most)
+		}
+		if table.read < most/2 || table.readOf < most/2 {
+			r.Fatalf("it asked for %d rows, and for %d of some ordering keys; want more", table.read, table.readOf)
+		}
+	})
+}
+
+// countingTable knows the largest numbers of rows that were asked for.
+type countingTable struct {
+	*lanestest.Memory
+
+	read, readOf int
+}
+
+func (c *countingTable) Read(ctx context.Context, of []lanes.Lane, after int64, limit int) ([]lanes.Row, []uint64, error) {
+	c.read = max(c.read, limit)
+	return c.Memory.Read(ctx, of, after, limit)
+}
+
+func (c *countingTable) ReadOf(ctx context.Context, orderings []string, first, last int64, limit int) ([]lanes.Row, error) {
+	c.readOf = max(c.readOf, limit)
+	return c.Memory.ReadOf(ctx, orderings, first, last, limit)
+}
