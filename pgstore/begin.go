@@ -13,8 +13,9 @@ import (
 	"github.com/settleonce/settleonce/receipt"
 )
 
-// errStandby is what Begin says on a server that cannot write. A standby
-// grants locks and finds nothing, so its answer would prove nothing (I5).
+// errStandby is what Begin and a relay say on a server that cannot write. A standby
+// grants locks and finds nothing, so its answer would prove nothing (I5). For a
+// relay see standbyText.
 var errStandby = errors.New("the server is a standby")
 
 // errAsynchronous is what Begin says where a COMMIT would answer before it is

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/settleonce/settleonce/internal/lanes"
 )
 
 // Weakness names a property of a server with which it cannot keep what a
@@ -42,7 +44,8 @@ func (s *Store) allows(weakness Weakness) bool { return slices.Contains(s.config
 // Check reports why the database could not keep what a receipt promises: it is
 // a standby, its settings or tables may lose commits in a crash, its encoding
 // or the connection's is not UTF-8, its sequence of positions would not follow
-// the commits (I8), or a migration is missing. It changes nothing. Config.Allow lists what it is to put up with.
+// the commits (I8), or a migration or a lane is missing. It changes nothing.
+// Config.Allow lists what it is to put up with.
 //
 // errors.Is(err, [ErrUnfit]) is true where there are such reasons; any other
 // error means that Check could not find out. Nil says nothing about a later
@@ -56,26 +59,16 @@ func (s *Store) Check(ctx context.Context) error {
 		return fmt.Errorf("pgstore: checking the server's settings: %w", err)
 	}
 	reasons := s.judgeSettings(settings)
-	missing, err := s.missingMigration(ctx)
-	if err != nil {
-		return fmt.Errorf("pgstore: checking schema %q: %w", s.config.Schema, err)
-	}
-	if missing != nil {
-		reasons = append(reasons, missing)
-	}
-	unlogged, err := s.unlogged(ctx)
-	if err != nil {
-		return fmt.Errorf("pgstore: checking schema %q: %w", s.config.Schema, err)
-	}
-	if len(unlogged) > 0 && !s.allows(Unlogged) {
-		reasons = append(reasons, fmt.Errorf("unlogged: %q", unlogged))
-	}
-	caching, err := s.cachingSequences(ctx)
-	if err != nil {
-		return fmt.Errorf("pgstore: checking schema %q: %w", s.config.Schema, err)
-	}
-	if len(caching) > 0 {
-		reasons = append(reasons, fmt.Errorf("sequences with a cache above 1: %q", caching))
+	for _, look := range []func(context.Context) (reason, err error){
+		s.missingMigration, s.missingLanes, s.unlogged, s.cachingSequences,
+	} {
+		reason, err := look(ctx)
+		if err != nil {
+			return fmt.Errorf("pgstore: checking schema %q: %w", s.config.Schema, err)
+		}
+		if reason != nil {
+			reasons = append(reasons, reason)
+		}
 	}
 	if len(reasons) > 0 {
 		return fmt.Errorf("%w: %w", ErrUnfit, errors.Join(reasons...))
@@ -139,23 +132,53 @@ func (s *Store) missingMigration(ctx context.Context) (reason, err error) {
 	return nil, nil
 }
 
-// unlogged lists the unlogged tables and sequences in the store's schema.
-func (s *Store) unlogged(ctx context.Context) ([]string, error) {
-	var names []string
-	err := s.config.Pool.QueryRow(ctx, `SELECT coalesce(pg_catalog.array_agg(relname::pg_catalog.text ORDER BY relname), '{}')
-		FROM pg_catalog.pg_class WHERE relnamespace = pg_catalog.to_regnamespace($1) AND relpersistence = 'u' AND relkind IN ('r', 'p', 'S')`,
-		quoteSchema(s.config.Schema)).Scan(&names)
-	return names, err
+// missingLanes returns the reason where rows of lanes are missing: no relay would
+// ever take those, and their events would wait for ever.
+func (s *Store) missingLanes(ctx context.Context) (reason, err error) {
+	var exists bool
+	err = s.config.Pool.QueryRow(ctx, "SELECT pg_catalog.to_regclass($1) IS NOT NULL", quoteSchema(s.config.Schema)+".lanes").Scan(&exists)
+	if err != nil || !exists {
+		return nil, err // the migration is missing
+	}
+	var rows int
+	err = s.config.Pool.QueryRow(ctx, fillIn("SELECT pg_catalog.count(*) FROM {schema}.lanes", s.config.Schema)).Scan(&rows)
+	if err != nil {
+		return nil, err
+	}
+	if rows != lanes.Count {
+		return fmt.Errorf("the table of lanes has %d rows, must have %d", rows, lanes.Count), nil
+	}
+	return nil, nil
 }
 
-// cachingSequences lists the sequences in the store's schema that give each
-// connection several positions at once: of two commits on one ordering key the
-// later could then have the lower one.
-func (s *Store) cachingSequences(ctx context.Context) ([]string, error) {
+// unlogged returns the reason where tables or sequences in the store's schema
+// are unlogged.
+func (s *Store) unlogged(ctx context.Context) (reason, err error) {
+	if s.allows(Unlogged) {
+		return nil, nil
+	}
+	names, err := s.relations(ctx, `FROM pg_catalog.pg_class WHERE relpersistence = 'u' AND relkind IN ('r', 'p', 'S')`)
+	if err != nil || len(names) == 0 {
+		return nil, err
+	}
+	return fmt.Errorf("unlogged: %q", names), nil
+}
+
+// cachingSequences returns the reason where sequences in the store's schema give
+// each connection several positions at once: of two commits on one ordering key
+// the later could then have the lower one.
+func (s *Store) cachingSequences(ctx context.Context) (reason, err error) {
+	names, err := s.relations(ctx, `FROM pg_catalog.pg_sequence JOIN pg_catalog.pg_class ON pg_class.oid = seqrelid WHERE seqcache > 1`)
+	if err != nil || len(names) == 0 {
+		return nil, err
+	}
+	return fmt.Errorf("sequences with a cache above 1: %q", names), nil
+}
+
+// relations returns the names of some relations of the store's schema.
+func (s *Store) relations(ctx context.Context, which string) ([]string, error) {
 	var names []string
-	err := s.config.Pool.QueryRow(ctx, `SELECT coalesce(pg_catalog.array_agg(relname::pg_catalog.text ORDER BY relname), '{}')
-		FROM pg_catalog.pg_sequence JOIN pg_catalog.pg_class ON pg_class.oid = seqrelid
-		WHERE relnamespace = pg_catalog.to_regnamespace($1) AND seqcache > 1`,
-		quoteSchema(s.config.Schema)).Scan(&names)
+	err := s.config.Pool.QueryRow(ctx, `SELECT coalesce(pg_catalog.array_agg(relname::pg_catalog.text ORDER BY relname), '{}') `+
+		which+` AND relnamespace = pg_catalog.to_regnamespace($1)`, quoteSchema(s.config.Schema)).Scan(&names)
 	return names, err
 }

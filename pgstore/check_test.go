@@ -96,6 +96,13 @@ func TestCheckRefusesCachingSequences(t *testing.T) {
 	expectUnfit(t, weakStore(t, f.pool, pgstore.FsyncOff), "events_position_seq")
 }
 
+func TestCheckRefusesMissingLanes(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	execute(t, f.pool, "DELETE FROM settleonce.lanes WHERE lane = 7")
+	expectUnfit(t, weakStore(t, f.pool, pgstore.FsyncOff), "255 rows")
+}
+
 // synchronousCommitOff is a pool whose sessions begin with it.
 func synchronousCommitOff(cfg *pgxpool.Config) {
 	cfg.ConnConfig.RuntimeParams["synchronous_commit"] = "off"

@@ -3,7 +3,6 @@ package pgstore
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -61,6 +60,9 @@ func (s *session) commit(ctx context.Context, r receipt.Receipt, events []event.
 	}
 	if err != nil {
 		return receipt.Receipt{}, err
+	}
+	if len(events) > 0 {
+		s.store.watchers.poke()
 	}
 	stored := r.Clone()
 	stored.RecordedAt = flush.recordedAt
@@ -129,15 +131,10 @@ func (s *session) queueEvents(batch *pgx.Batch, events []event.Event) error {
 		batch.Queue(s.store.sql.lockOrdering, locks)
 	}
 	for i := range events {
-		e := &events[i]
-		envelope, err := json.Marshal(e)
+		sql := s.store.sql.insertEvent
+		arguments, err := eventArguments(&events[i], s.claim.Attempt)
 		if err != nil {
 			return fmt.Errorf("event %d of %d: %w", i+1, len(events), err)
-		}
-		ordering := e.Ordering()
-		sql, arguments := s.store.sql.insertEvent, []any{
-			lane(ordering), ordering, e.Source, e.ID,
-			e.Key.Tenant, e.Key.Scope, e.Key.Operation, e.Key.ID, s.claim.Attempt, envelope,
 		}
 		if alone {
 			sql, arguments = s.store.sql.insertEventAlone, append(arguments, locks[0])

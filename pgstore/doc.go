@@ -101,6 +101,13 @@
 // At READ COMMITTED it suffices. At SERIALIZABLE a bet must also read the
 // market's row FOR SHARE, or it may go on under the state from before its wait.
 //
+// # Events
+//
+// [Events] hands the committed events to a relay, and shares them among as many
+// relay processes as there are. It looks at positions and at which transactions
+// are open, and keeps no watermark: a transaction that stays open anywhere hides
+// no event of another, and a gap in the positions means nothing.
+//
 // # Tables
 //
 // [Migrate] creates them in a schema of the caller's choice; [Migrations]

@@ -1,8 +1,13 @@
 package pgstore
 
 import (
+	"context"
 	"slices"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/settleonce/settleonce/internal/lanes"
 	"github.com/settleonce/settleonce/outbox/event"
 	"github.com/settleonce/settleonce/receipt"
 )
@@ -55,4 +60,47 @@ func Deferrable(sql string, plainStrings bool) (string, error) {
 // CommitResult judges the answer to a COMMIT that came without an error.
 func CommitResult(tag string, unreplicated bool) error {
 	return (&flush{commitTag: tag}).commitResult(unreplicated)
+}
+
+// InsertEvents does in tx what a session's last flush does about events.
+func InsertEvents(ctx context.Context, s *Store, tx pgx.Tx, attempt string, events []event.Event) error {
+	var batch pgx.Batch
+	session := &session{store: s, claim: receipt.Claim{Attempt: attempt}}
+	if err := session.queueEvents(&batch, events); err != nil {
+		return err
+	}
+	return tx.SendBatch(ctx, &batch).Close()
+}
+
+// Table returns the table of events of a schema, as relays use it.
+func Table(pool *pgxpool.Pool, schema string) lanes.Table { return newTable(pool, schema) }
+
+// TableStatement is one about events, with arguments as EXECUTE takes them.
+type TableStatement struct{ SQL, Settings, Arguments string }
+
+// TableStatements returns those that must go by the key.
+func TableStatements(schema string) map[string]TableStatement {
+	sql := newTableStatements(schema)
+	_, settings := fleeting.texts()
+	statements := make(map[string]TableStatement)
+	for name, statement := range map[string][2]string{
+		"Read":   {sql.read, "('\\x06', 1, 2, 10, 500)"},
+		"ReadOf": {sql.readOf, "('\\x06', 1, 2, 10, 1000, '{a,b}', 500)"},
+		"ReadAt": {sql.readAt, "('{1,2}')"},
+		"Heads":  {sql.heads, "('\\x06', 1, 2, 10, 1000, 500)"},
+		"Delete": {sql.remove, "(1, 1, '{1,2}')"},
+		"Bury":   {sql.bury, "(1, 1, 1, 'no', 1, true)"},
+		"Lag":    {sql.lag, "(10, now(), 0, 500)"},
+	} {
+		statements[name] = TableStatement{statement[0], settings, statement[1]}
+	}
+	return statements
+}
+
+// RaiseLagFloor has the next count begin after position, as if it had been clear
+// up to there for long.
+func RaiseLagFloor(e *Events, position int64) {
+	e.table.floor.mu.Lock()
+	defer e.table.floor.mu.Unlock()
+	e.table.floor.start.position = position
 }

@@ -155,3 +155,18 @@ func TestBeginWithoutMigrateSaysSo(t *testing.T) {
 		t.Errorf("Check = %v, want ErrUnfit", err)
 	}
 }
+
+// Whoever looks at the tables with psql finds out what they are for.
+func TestTablesOfTheRelayAreExplained(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	silent, err := f.column(t.Context(), `SELECT relname::text FROM pg_class
+		WHERE relnamespace = 'settleonce'::regnamespace AND relkind = 'r' AND relname <> 'migrations'
+			AND obj_description(oid, 'pg_class') IS NULL`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(silent) > 0 {
+		t.Errorf("tables without a comment: %q", silent)
+	}
+}

@@ -89,9 +89,10 @@ func TestLoneEventTakesItsPositionUnderTheLock(t *testing.T) {
 			}
 			waits := f.commitEvent(t, f.store, isolation, "waits")
 			awaitAdvisoryWaits(t, f.pool, 1)
-			_, err = rival.Exec(t.Context(), `INSERT INTO settleonce.events (lane, ordering_key, source, event_id,
-				tenant, scope, operation, id, attempt, recorded_at, envelope)
-				VALUES (0, $1, '/test', 'rival', 'tenant', 'match', 'settle', 'rival', 'a', now(), '{}')`, line.Ordering())
+			_, err = rival.Exec(t.Context(), `INSERT INTO settleonce.events (lane, ordering_key, partition_key, source, event_id,
+				type, subject, event_time, data_schema, data_content_type, fingerprint,
+				tenant, scope, operation, id, attempt, recorded_at)
+				VALUES (0, $1, '', '/test', 'rival', 't', '', '', '', '', '', 'tenant', 'match', 'settle', 'rival', 'a', now())`, line.Ordering())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -34,14 +34,14 @@ type fixture struct {
 	store *pgstore.Store
 }
 
-func newFixture(t *testing.T, configure ...func(*pgxpool.Config)) *fixture {
+func newFixture(t testing.TB, configure ...func(*pgxpool.Config)) *fixture {
 	t.Helper()
 	configure = append([]func(*pgxpool.Config){func(cfg *pgxpool.Config) { cfg.MaxConns = poolSize }}, configure...)
 	return fixtureOn(t, pgtest.Pool(t, configure...), pgstore.Config{})
 }
 
 // fixtureOn migrates the pool's database. cfg needs no pool.
-func fixtureOn(t *testing.T, pool *pgxpool.Pool, cfg pgstore.Config) *fixture {
+func fixtureOn(t testing.TB, pool *pgxpool.Pool, cfg pgstore.Config) *fixture {
 	t.Helper()
 	if err := pgstore.Migrate(t.Context(), pool, cfg.Schema); err != nil {
 		t.Fatal(err)
@@ -50,7 +50,7 @@ func fixtureOn(t *testing.T, pool *pgxpool.Pool, cfg pgstore.Config) *fixture {
 	return &fixture{pool, newStore(t, pool, cfg)}
 }
 
-func newStore(t *testing.T, pool *pgxpool.Pool, cfg pgstore.Config) *pgstore.Store {
+func newStore(t testing.TB, pool *pgxpool.Pool, cfg pgstore.Config) *pgstore.Store {
 	t.Helper()
 	cfg.Pool, cfg.Allow = pool, allowTestServer
 	store, err := pgstore.New(cfg)
@@ -189,7 +189,7 @@ func (f *fixture) expectNothing(t *testing.T, id string) {
 }
 
 // await polls a condition on the server. It fails only when patience ends.
-func await(t *testing.T, pool *pgxpool.Pool, what, condition string, arguments ...any) {
+func await(t testing.TB, pool *pgxpool.Pool, what, condition string, arguments ...any) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()

@@ -105,21 +105,22 @@ const (
 	// lockOrderingSQL takes the locks in the order of the array.
 	lockOrderingSQL = `SELECT pg_catalog.pg_advisory_xact_lock(lock)::pg_catalog.text FROM pg_catalog.unnest($1::bigint[]) AS lock`
 
-	// insertEventSQL takes the position, so it must follow the locks (I8).
-	insertEventSQL = `INSERT INTO {schema}.events (lane, ordering_key, source, event_id,
-		tenant, scope, operation, id, attempt, recorded_at, envelope)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, pg_catalog.clock_timestamp(), $10)`
+	// insertEventSQL takes the position, so it must follow the locks (I8), and a
+	// write that gives the transaction its number: a relay takes a position that
+	// it doesn't see for one of a transaction that was open, or for none.
+	insertEventSQL = `INSERT INTO {schema}.events (` + eventColumns + `, recorded_at)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, pg_catalog.clock_timestamp())`
 
 	// insertEventAloneSQL takes the lock of its ordering key itself, which is
 	// cheaper. OFFSET keeps the planner from merging the subquery into the rest:
 	// its row, and with it the lock, comes first, and only then the position
 	// (I8). The lane, which must not be null, keeps the lock from being left out.
-	insertEventAloneSQL = `INSERT INTO {schema}.events (lane, ordering_key, source, event_id,
-		tenant, scope, operation, id, attempt, recorded_at, envelope)
+	insertEventAloneSQL = `INSERT INTO {schema}.events (` + eventColumns + `, recorded_at)
 	SELECT CASE WHEN held.lock IS NOT NULL THEN $1::smallint END, $2::pg_catalog.text, $3::pg_catalog.text, $4::pg_catalog.text,
 		$5::pg_catalog.text, $6::pg_catalog.text, $7::pg_catalog.text, $8::pg_catalog.text, $9::pg_catalog.text,
-		pg_catalog.clock_timestamp(), $10::pg_catalog.bytea
-	FROM (SELECT pg_catalog.pg_advisory_xact_lock($11)::pg_catalog.text AS lock OFFSET 0) AS held`
+		$10::pg_catalog.text, $11::pg_catalog.bytea, $12::pg_catalog.text, $13::pg_catalog.text, $14::pg_catalog.text,
+		$15::pg_catalog.text, $16::pg_catalog.text, $17::pg_catalog.text, $18::pg_catalog.text, pg_catalog.clock_timestamp()
+	FROM (SELECT pg_catalog.pg_advisory_xact_lock($19)::pg_catalog.text AS lock OFFSET 0) AS held`
 
 	// commitSQL differs in case from the text that pgx itself sends, whose
 	// cache entry pgx drops whenever a transaction object is closed.

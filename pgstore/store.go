@@ -20,6 +20,8 @@ import (
 type Store struct {
 	config Config
 	sql    statements
+	// watchers hear of committed events.
+	watchers watchers
 
 	// withoutOrderingLocks lets a test see what they are there for.
 	withoutOrderingLocks bool

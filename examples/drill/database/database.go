@@ -5,7 +5,6 @@ package database
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -152,19 +151,18 @@ func (d *Database) Receipts(ctx context.Context) ([]receipt.Receipt, error) {
 	return all, nil
 }
 
-// Events returns every event that was committed, in the order of their
-// positions.
+// Events returns every event that was committed and not delivered yet, in the
+// order of their positions. Dead letters are not among them.
 func (d *Database) Events(ctx context.Context) ([]event.Event, error) {
-	rows, err := d.Pool.Query(ctx, "SELECT envelope FROM "+pgx.Identifier{d.ReceiptSchema, "events"}.Sanitize()+" ORDER BY position")
+	rows, err := d.Pool.Query(ctx, "SELECT event_id, source, type, subject, data, partition_key, fingerprint, tenant, scope, operation, id FROM "+
+		pgx.Identifier{d.ReceiptSchema, "events"}.Sanitize()+" ORDER BY position")
 	if err != nil {
 		return nil, err
 	}
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (event.Event, error) {
-		var envelope []byte
 		var e event.Event
-		if err := row.Scan(&envelope); err != nil {
-			return e, err
-		}
-		return e, json.Unmarshal(envelope, &e)
+		err := row.Scan(&e.ID, &e.Source, &e.Type, &e.Subject, &e.Data, &e.OrderingKey, &e.Fingerprint,
+			&e.Key.Tenant, &e.Key.Scope, &e.Key.Operation, &e.Key.ID)
+		return e, err
 	})
 }
