@@ -30,6 +30,9 @@ func (d *drill) collect(ctx context.Context) (audit.Facts, error) {
 	if facts.Events, err = d.books.Events(ctx); err != nil {
 		return audit.Facts{}, err
 	}
+	if err := d.delivery.collect(ctx, &facts); err != nil {
+		return audit.Facts{}, err
+	}
 	return facts, d.readNotes(&facts)
 }
 

@@ -57,6 +57,8 @@ type drill struct {
 	playersPassword, tradersPassword string
 	risk                             *process.Role
 	apis                             []*process.Role
+	// delivery is nil in memory, where nobody relays events.
+	delivery *delivery
 
 	// suspensions are those that the run has seen from both ends.
 	suspensions      []audit.Suspension
@@ -65,7 +67,7 @@ type drill struct {
 	decided atomic.Int32
 	// cutShort says that the run took too long.
 	cutShort bool
-	// restarts are those of API processes.
+	// restarts are those of processes that were killed.
 	restarts process.Restarts
 }
 
@@ -98,10 +100,11 @@ func runDrill(ctx context.Context, o options) (inOrder bool, err error) {
 }
 
 // play goes through the run: the traffic with all faults, then every command
-// once more until it has a final answer, then the results.
+// once more until it has a final answer, then the results, and then the rest of
+// the events.
 func (d *drill) play(ctx context.Context) error {
 	config := course.Config{Limit: d.options.limit, Watch: d.watch}
-	return course.Run(ctx, config, d.trouble, d.askAgain, d.closeBets)
+	return course.Run(ctx, config, d.trouble, d.askAgain, d.closeBets, d.deliverRest)
 }
 
 // watch shows the progress, cuts what is to be cut, and sees whether a process
@@ -112,7 +115,7 @@ func (d *drill) watch(ctx context.Context) error {
 	return wait.Until(ctx, func() (bool, error) {
 		decided := int(d.decided.Load())
 		progress.Show("decided %d of %d, faults observed %d of %d kinds", decided, d.options.bets, d.ledger.Kinds(), len(d.options.Requested))
-		if err := process.CheckAlive(append(slices.Clone(d.apis), d.risk)...); err != nil {
+		if err := process.CheckAlive(slices.Concat(d.apis, []*process.Role{d.risk}, d.delivery.roles())...); err != nil {
 			return false, err
 		}
 		if d.cuts == nil {

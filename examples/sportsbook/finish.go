@@ -3,12 +3,17 @@ package main
 import (
 	"context"
 	"errors"
+	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/settleonce/settleonce/acceptance"
+	"github.com/settleonce/settleonce/outbox"
+	"github.com/settleonce/settleonce/outbox/event"
 
 	"github.com/settleonce/settleonce/examples/sportsbook/bet"
 	"github.com/settleonce/settleonce/examples/sportsbook/desk"
+	"github.com/settleonce/settleonce/examples/sportsbook/faults"
 	"github.com/settleonce/settleonce/examples/sportsbook/punter"
 )
 
@@ -120,4 +125,56 @@ func (d *drill) voidSome(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// deliverRest waits until the outbox is empty, or has nothing but what waits for
+// a person, for as long as it gets emptier. What it then still has, the audit
+// says.
+func (d *drill) deliverRest(ctx context.Context) error {
+	if d.delivery == nil {
+		return nil
+	}
+	for last := math.MaxInt; ; {
+		left, done := 0, false
+		err := soon(ctx, func() (_ bool, err error) {
+			left, done, err = d.undelivered(ctx)
+			return done || left < last, err
+		})
+		if errors.Is(err, faults.ErrNotCaught) {
+			d.logStates(ctx)
+			return nil
+		}
+		if err != nil || done {
+			return err
+		}
+		last = left
+	}
+}
+
+// undelivered counts the events in the outbox, and reports whether no relay can
+// do more about them.
+func (d *drill) undelivered(ctx context.Context) (left int, done bool, err error) {
+	events, err := d.books.Events(ctx)
+	if err != nil || len(events) == 0 {
+		return 0, true, err
+	}
+	letters, err := d.delivery.deadLetters(ctx)
+	return len(events), err == nil && allHeldBack(events, letters), err
+}
+
+// logStates says how far the relays are that have left events in the outbox.
+func (d *drill) logStates(ctx context.Context) {
+	for _, relay := range d.delivery.relays {
+		state, err := d.stateOf(ctx, relay.URL())
+		d.logger.WarnContext(ctx, "drill: events are in the outbox still", "relay", relay.Name(), "state", string(state), "error", err)
+	}
+}
+
+// allHeldBack reports whether a dead letter holds back each of the events.
+func allHeldBack(events []event.Event, letters []outbox.DeadLetter) bool {
+	held := make(map[string]bool)
+	for _, letter := range letters {
+		held[letter.Event.OrderingKey] = letter.HoldsBack
+	}
+	return !slices.ContainsFunc(events, func(e event.Event) bool { return !held[e.OrderingKey] })
 }

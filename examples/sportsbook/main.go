@@ -4,8 +4,9 @@
 //	go run ./examples/sportsbook
 //
 // It needs no set-up. Read the packages below this directory from the inside
-// out: bet, wallet, market, house, api, then faults and audit. The program
-// starts itself once for each role: two API processes and the risk service.
+// out: bet, wallet, market, house, api, fact, projection, then faults and audit.
+// The program starts itself once for each role: two API processes, the risk
+// service, two relays and the projection.
 package main
 
 import (
@@ -16,8 +17,10 @@ import (
 
 func main() {
 	program.Main(program.Config[options]{
-		Name:  "sportsbook",
-		Roles: map[string]program.Role{apiRole: runAPI, riskRole: runRisk},
+		Name: "sportsbook",
+		Roles: map[string]program.Role{
+			apiRole: runAPI, riskRole: runRisk, relayRole: runRelay, projectionRole: runProjection,
+		},
 		Parse: parseOptions,
 		Drill: runServeOrDrill,
 	})

@@ -34,7 +34,7 @@ type options struct {
 func parseOptions(args []string) (options, error) {
 	var o options
 	set := flag.NewFlagSet("sportsbook", flag.ContinueOnError)
-	set.StringVar(&o.dsn, "dsn", os.Getenv("DATABASE_URL"), "`connection` string of a PostgreSQL database, in which the run makes two schemas of its own; without it, nor DATABASE_URL, a private server is started")
+	set.StringVar(&o.dsn, "dsn", os.Getenv("DATABASE_URL"), "`connection` string of a PostgreSQL database, in which the run makes schemas of its own; without it, nor DATABASE_URL, a private server is started")
 	set.BoolVar(&o.memory, "memory", false, "use the in-memory fake, as where no PostgreSQL can be found")
 	set.IntVar(&o.bets, "bets", 200, "`number` of bets in the ordinary traffic, 1 or more; each fault adds some of its own")
 	set.Uint64Var(&o.seed, "seed", 1, "decides what players bet on and how matches end")

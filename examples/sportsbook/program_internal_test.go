@@ -47,6 +47,13 @@ func wantInOrder(t *testing.T, o outcome) {
 	if o.Code != 0 || f.Lost != 0 || f.Doubled != 0 || f.Unbalanced != 0 {
 		t.Errorf("exit code %d, figures %+v\n%s", o.Code, f, o.Stderr)
 	}
+	relayed := f.Events
+	if f.Store == "memory" {
+		relayed = 0 // nobody relays them
+	}
+	if f.Published != relayed || f.Projected != relayed {
+		t.Errorf("of %d events %d were published and %d projected", f.Events, f.Published, f.Projected)
+	}
 	if f.Requests < bets || f.Accepted+f.Rejected+f.Requoted > f.Requests || f.Settled+f.Voided != f.Accepted {
 		t.Errorf("figures do not add up: %+v", f)
 	}
@@ -60,7 +67,7 @@ func TestAllFaults(t *testing.T) {
 	f := ran.Figures
 	for name, figure := range map[string]int{
 		"accepted": f.Accepted, "rejected": f.Rejected, "requoted": f.Requoted, "pending": f.Pending, "replays": f.Replays,
-		"conflicts": f.Conflicts, "settled": f.Settled, "voided": f.Voided, "events": f.Events, "seconds": int(1000 * f.Seconds),
+		"conflicts": f.Conflicts, "settled": f.Settled, "voided": f.Voided, "events": f.Events, "published": f.Published, "projected": f.Projected, "seconds": int(1000 * f.Seconds),
 	} {
 		if figure <= 0 {
 			t.Errorf("%s is %d", name, figure)
@@ -144,6 +151,7 @@ func TestSabotage(t *testing.T) {
 	}
 	needs := map[string]string{
 		sabotage.SkipReceipt: "none", faults.NoFundsGuard: "wallet-race", faults.NoFence: "suspension", faults.UnbalancedJournal: "none",
+		faults.SkipInbox: "lost-receipt",
 	}
 	for _, guard := range faults.Sabotages() {
 		t.Run(guard.Name, func(t *testing.T) {
@@ -199,7 +207,8 @@ func TestMemoryIsWhereNoServerIsInstalled(t *testing.T) {
 	if err := d.openStore(t.Context(), missing); err != nil {
 		t.Fatal(err)
 	}
-	want := "store: in memory, the fake of receipttest, since there is no PostgreSQL to be had; one API process, whose books die with it; not available: [wallet-race kill-api database-restart]\n"
+	want := "store: in memory, the fake of receipttest, since there is no PostgreSQL to be had; one API process, whose books die with it, and no relay; " +
+		"not available: [wallet-race kill-api database-restart lost-receipt kill-relay stop-relay kill-projection projection-refusal]\n"
 	if out.String() != want {
 		t.Errorf("first line %q, want %q", out.String(), want)
 	}
@@ -240,14 +249,19 @@ func TestPlanDependsOnItsSeed(t *testing.T) {
 // Any account of the machine can list the arguments of a process.
 func TestPasswordIsNoArgument(t *testing.T) {
 	t.Parallel()
-	flags := apiFlags{dsn: "hidden", decisionsDSN: "hidden", playersPassword: "hidden", tradersPassword: "hidden"}
-	for _, argument := range flags.args() {
-		if strings.Contains(argument, "hidden") {
-			t.Errorf("argument %q", argument)
+	api := apiFlags{dsn: "hidden", decisionsDSN: "hidden", playersPassword: "hidden", tradersPassword: "hidden"}
+	relay := relayFlags{dsn: "hidden", secret: "hidden"}
+	consumer := projectionFlags{dsn: "hidden", secret: "hidden"}
+	for _, role := range []struct {
+		args, env []string
+		secrets   int
+	}{{api.args(), api.env(), 4}, {relay.args(), relay.env(), 2}, {consumer.args(), consumer.env(), 2}} {
+		if text := strings.Join(role.args, " "); strings.Contains(text, "hidden") {
+			t.Errorf("arguments %q", text)
 		}
-	}
-	if got := strings.Count(strings.Join(flags.env(), " "), "hidden"); got != 4 {
-		t.Errorf("environment %q", flags.env())
+		if got := strings.Count(strings.Join(role.env, " "), "hidden"); got != role.secrets {
+			t.Errorf("environment %q", role.env)
+		}
 	}
 }
 
@@ -298,8 +312,10 @@ func TestWrongArguments(t *testing.T) {
 			t.Errorf("%v: exit code %d, standard error %q", test.args, ran.Code, ran.Stderr)
 		}
 	}
-	ran := testProgram.Run(t, "-memory", "-faults", "kill-api")
-	if ran.Code != program.ExitError || !strings.Contains(ran.Stderr, "needs PostgreSQL") {
-		t.Errorf("exit code %d, standard error %q", ran.Code, ran.Stderr)
+	for _, args := range [][]string{{"-faults", "kill-api"}, {"-faults", "kill-relay"}, {"-skip-inbox"}} {
+		ran := testProgram.Run(t, append(args, "-memory")...)
+		if ran.Code != program.ExitError || !strings.Contains(ran.Stderr, "needs PostgreSQL") {
+			t.Errorf("%v: exit code %d, standard error %q", args, ran.Code, ran.Stderr)
+		}
 	}
 }

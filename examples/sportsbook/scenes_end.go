@@ -79,6 +79,7 @@ func (d *drill) restart(ctx context.Context, stage string) (bool, error) {
 	if restartErr := server.Restart(ctx); err != nil || restartErr != nil {
 		return false, errors.Join(err, restartErr)
 	}
+	d.delivery.consumer.Pool.Reset() // its connections are of the time before
 	after, err := d.serverStart(ctx)
 	if err != nil {
 		return false, err

@@ -14,6 +14,7 @@ import (
 	"github.com/settleonce/settleonce/pgstore/pgtemp"
 	"github.com/settleonce/settleonce/receipt/receipttest"
 
+	"github.com/settleonce/settleonce/examples/drill/database"
 	"github.com/settleonce/settleonce/examples/drill/process"
 	"github.com/settleonce/settleonce/examples/sportsbook/house"
 	"github.com/settleonce/settleonce/examples/sportsbook/house/memory"
@@ -33,12 +34,16 @@ func servedPace() pace { return pace{risk: time.Second, referral: 15 * time.Minu
 type served struct {
 	backing
 	cashier house.Cashier
+	// database is where the events of the house are. Nil: in memory, where
+	// nobody relays them.
+	database *database.Database
 	// description is for the first line of output.
 	description string
 }
 
 // runServe keeps a house up at an address until ctx is done: the API in this
-// process, the risk service in one of its own.
+// process, and in processes of their own the risk service and, where there is a
+// database, a relay and the projection.
 func runServe(ctx context.Context, o options) (err error) {
 	logger := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	s, err := openServed(ctx, o)
@@ -55,7 +60,12 @@ func runServe(ctx context.Context, o options) (err error) {
 	if err := service.Start(ctx); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, stopRisk(ctx, service)) }()
+	defer func() { err = errors.Join(err, stopServed(ctx, service.Stop)) }()
+	front, endDelivery, err := s.deliver(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stopServed(ctx, endDelivery)) }()
 	flags := apiFlags{risk: service.URL(), playersPassword: demoPlayersPassword, tradersPassword: demoTradersPassword}
 	handler, err := newAPI(flags, s.backing, servedPace(), logger)
 	if err != nil {
@@ -66,7 +76,11 @@ func runServe(ctx context.Context, o options) (err error) {
 	defer moving.Wait()
 	defer stop()
 	moving.Go(func() { world.move(ctx, s.trading, logger) })
-	return serveAt(ctx, o.serve, handler, service.URL(), logger)
+	mux := http.NewServeMux()
+	mux.Handle("/", handler)
+	mux.Handle(projectionFront, front)
+	mux.Handle(relayFront, front)
+	return serveAt(ctx, o.serve, mux, service.URL(), logger)
 }
 
 // serveAt says where it listens, and how to be whom, and serves until ctx is
@@ -99,10 +113,10 @@ func serveAt(ctx context.Context, address string, handler http.Handler, riskURL 
 	return nil
 }
 
-func stopRisk(ctx context.Context, service *process.Role) error {
+func stopServed(ctx context.Context, stop func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	return service.Stop(ctx)
+	return stop(ctx)
 }
 
 // openServed finds a store as a drill does.
@@ -146,6 +160,6 @@ func servedInPostgres(ctx context.Context, dsn string) (*served, error) {
 	}
 	return &served{
 		backing: backing{store: tables.Store(opened.Store), books: tables, trading: tables, close: end},
-		cashier: tables, description: opened.Description,
+		cashier: tables, database: opened, description: opened.Description,
 	}, nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/settleonce/settleonce/examples/drill/program"
 	"github.com/settleonce/settleonce/examples/drill/wait"
@@ -48,17 +50,22 @@ func readSession(t *testing.T) (session []exchange) {
 // README's session is run as it stands, against the served program.
 func TestSessionOfREADME(t *testing.T) {
 	t.Parallel()
-	for name, args := range map[string][]string{"in PostgreSQL": {"-dsn", testProgram.DSN}, "in memory": {"-memory"}} {
+	for name, args := range map[string][]string{"in PostgreSQL": {"-dsn", testProgram.DSN}, withoutDatabase: {"-memory"}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			address, _, end := serveForTest(t, args...)
 			session := readSession(t)
-			if len(session) < 15 {
+			if len(session) < 17 {
 				t.Fatalf("README's session has %d commands", len(session))
 			}
 			bodies := make(map[string]string) // by command, of those with a key
+			letter := ""                      // the ID of the last dead letter that was shown
 			for _, step := range session {
-				got := curl(t, strings.ReplaceAll(step.command, "localhost:8080", address))
+				step.command = strings.ReplaceAll(step.command, "/ID/", "/"+letter+"/")
+				got := step.run(t, name, address)
+				if shown := regexp.MustCompile(`"id":"(\d+)"`).FindStringSubmatch(got); shown != nil {
+					letter = shown[1]
+				}
 				if !matches(step.answer, got) {
 					t.Fatalf("$ %s\ngot\n%s\nREADME has\n%s", step.command, got, step.answer)
 				}
@@ -73,6 +80,99 @@ func TestSessionOfREADME(t *testing.T) {
 			end()
 		})
 	}
+}
+
+// run runs the command and returns its answer. What relay and projection say may
+// come a moment later, so they are asked until they say what README has; in memory
+// there are none.
+func (e *exchange) run(t *testing.T, name, address string) (got string) {
+	t.Helper()
+	ask := func() string { return curl(t, strings.ReplaceAll(e.command, "localhost:8080", address)) }
+	ofDelivery := strings.Contains(e.command, projectionFront) || strings.Contains(e.command, relayFront)
+	if ofDelivery && name == withoutDatabase {
+		if said := ask(); !strings.Contains(said, "neither relay nor projection") {
+			t.Errorf("$ %s\ngot\n%s", e.command, said)
+		}
+		return e.answer
+	}
+	if !ofDelivery || strings.Contains(e.command, " -X ") {
+		return ask()
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	_ = wait.Until(ctx, func() (bool, error) { // whoever called compares
+		got = ask()
+		return matches(e.answer, got), nil
+	})
+	return got
+}
+
+// withoutDatabase is what the session in memory is called.
+const withoutDatabase = "in memory"
+
+// What a person discards is gone from the dead letters, and what waited for it
+// goes on.
+func TestOperatorDiscardsADeadLetter(t *testing.T) {
+	t.Parallel()
+	address, _, end := serveForTest(t, "-dsn", testProgram.DSN)
+	const trader = "curl -s -u corner-book/trudy:desk "
+	letters, wallet := address+relayFront+"dead-letters", trader+address+projectionFront+"wallets/alice"
+	bet := func(id string) {
+		curl(t, "curl -s -u corner-book/alice:demo -H 'Idempotency-Key: "+id+"' "+address+"/bets --json "+
+			`'{"legs":[{"event":"event-derby","market":"derby","selection":"home","quote_version":"1","odds":"9.90"}],`+
+			`"type":{"kind":"single"},"stake":{"amount":"10.00","currency":"EUR"}}'`)
+	}
+	until := func(line string, want *regexp.Regexp) (found []string) {
+		err := wait.Until(t.Context(), func() (bool, error) {
+			found = want.FindStringSubmatch(curl(t, line))
+			return found != nil, nil
+		})
+		if err != nil {
+			t.Fatalf("$ %s: nothing like %s: %v", line, want, err)
+		}
+		return found
+	}
+	curl(t, trader+"-X PUT "+address+projectionFront+"refused/alice")
+	bet("one")
+	id := until(trader+letters, regexp.MustCompile(`"id":"(\d+)","wallet":"alice","bet":"one"`))[1]
+	bet("two")
+	curl(t, trader+"-X DELETE "+address+projectionFront+"refused/alice")
+	for _, step := range []struct{ to, body, status string }{
+		{id, `{"reason":""}`, "400"}, {"99999", `{"reason":"a test"}`, "404"}, {id, `{"reason":"a test"}`, "204"}, {id, `{"reason":"a test"}`, "404"},
+	} {
+		got := curl(t, "curl -si -u corner-book/trudy:desk "+letters+"/"+step.to+"/discard --json '"+step.body+"'")
+		if status := strings.Fields(got)[1]; status != step.status {
+			t.Errorf("discard %s with %s: %s, want %s", step.to, step.body, got, step.status)
+		}
+	}
+	until(trader+letters, regexp.MustCompile(`^\[\]`))
+	if got := until(wallet, regexp.MustCompile(`"counts":{(.*?)}.*"bet":"two"`))[1]; got != `"requoted":1` {
+		t.Errorf("counts %s, want that of the second bet alone", got)
+	}
+	for _, user := range []string{"corner-book/alice:demo", "other-book/trudy:desk"} {
+		got := curl(t, "curl -si -u "+user+" "+letters)
+		if status := strings.Fields(got)[1]; status != "403" {
+			t.Errorf("%s sees dead letters: %s", user, got)
+		}
+	}
+	end()
+}
+
+// A player sees nothing of another's, and nobody of another house sees anything.
+func TestProjectionIsShownToWhomItIsAbout(t *testing.T) {
+	t.Parallel()
+	address, _, end := serveForTest(t, "-dsn", testProgram.DSN)
+	for user, want := range map[string]string{
+		"corner-book/alice:demo": "404", "corner-book/trudy:desk": "404", // nothing has become of a bet of hers
+		"corner-book/bob:demo": "403", "other-book/alice:demo": "403", "other-book/trudy:desk": "403",
+		"corner-book/alice:guess": "401",
+	} {
+		got := curl(t, "curl -si -u "+user+" "+address+projectionFront+"wallets/alice")
+		if status := strings.Fields(got)[1]; status != want {
+			t.Errorf("%s: status %s, want %s", user, status, want)
+		}
+	}
+	end()
 }
 
 // Whoever asks for faults and is served would wait for them in vain.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -40,7 +41,8 @@ func transport() http.RoundTripper {
 	return plain
 }
 
-// start starts the proxies, the risk service and the API processes.
+// start starts the proxies, the risk service, the API processes, and what their
+// events are delivered by and to.
 func (d *drill) start(ctx context.Context) (err error) {
 	log, err := os.OpenFile(d.directory.log("drill"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -73,6 +75,9 @@ func (d *drill) start(ctx context.Context) (err error) {
 		if err := d.startAPI(ctx, i); err != nil {
 			return fmt.Errorf("%w; %s", err, d.apis[i].LastLines())
 		}
+	}
+	if err := d.startDelivery(ctx); err != nil {
+		return err
 	}
 	d.startClients()
 	if d.cutter != nil && d.options.Arms(faults.CommitCut) {
@@ -140,5 +145,5 @@ func (d *drill) stopRoles(ctx context.Context) error {
 			err = stopErr
 		}
 	}
-	return err
+	return errors.Join(err, d.delivery.stop(ctx))
 }

@@ -24,8 +24,10 @@ import (
 type books interface {
 	// Receipt returns the first receipt of a key, if there is one.
 	Receipt(ctx context.Context, key receipt.Key) (receipt.Receipt, bool, error)
-	// Receipts and Events return all that there are.
+	// Receipts returns all that there are.
 	Receipts(ctx context.Context) ([]receipt.Receipt, error)
+	// Events returns those that the outbox still has, or, where nobody relays
+	// them, all that were committed.
 	Events(ctx context.Context) ([]event.Event, error)
 	// tables returns the house's tables.
 	tables(ctx context.Context) (house.Tables, error)
@@ -68,8 +70,11 @@ func (d *drill) openStore(ctx context.Context, open opener) error {
 	if err := d.options.Without(faults.Catalogue(), unavailable, "PostgreSQL"); err != nil {
 		return err
 	}
+	if d.options.sabotage == faults.SkipInbox {
+		return fmt.Errorf("-%s needs PostgreSQL: in memory nobody relays events to a projection", faults.SkipInbox)
+	}
 	d.books = memoryOfAPI{d}
-	fmt.Fprintf(d.out, "store: in memory, the fake of receipttest, %s; one API process, whose books die with it; not available: %v\n", reason, unavailable)
+	fmt.Fprintf(d.out, "store: in memory, the fake of receipttest, %s; one API process, whose books die with it, and no relay; not available: %v\n", reason, unavailable)
 	return nil
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/settleonce/settleonce/examples/drill/fault"
@@ -28,6 +29,11 @@ type scene struct {
 	// wrong meanwhile, is played again on another stage.
 	play func(ctx context.Context, stage string) (seen bool, err error)
 }
+
+// behindOutbox reports whether the scene is about what becomes of events behind
+// the outbox. What one such scene does to a relay or to the projection, all
+// others would see, so they are played one after the other.
+func (s scene) behindOutbox() bool { return slices.Contains(faults.BehindOutbox(), s.fault) }
 
 // stages returns the names of its stages.
 func (s scene) stages() []string {
@@ -60,6 +66,11 @@ func (d *drill) allScenes() []scene {
 		{faults.ReferralExpired, 1, d.referralExpired},
 		{faults.CloseRace, often, d.closeRace},
 		{faults.KillAPI, 2, d.killedAPI},
+		{faults.LostReceipt, often, d.lostReceipt},
+		{faults.KillRelay, 1, d.killedRelay},
+		{faults.StopRelay, 1, d.stoppedRelay},
+		{faults.KillProjection, 2, d.killedProjection},
+		{faults.ProjectionRefusal, 1, d.refusal},
 		{faults.Restart, 1, d.restart},
 	}
 }
@@ -68,32 +79,40 @@ func (d *drill) allScenes() []scene {
 // last, in the middle of the traffic's second half, since no other scene could
 // be seen while it is away.
 func (d *drill) trouble(ctx context.Context) error {
-	var first, last []scene
+	var before, behind, last []scene
 	for _, s := range d.scenes {
 		switch {
 		case !d.options.Arms(s.fault):
 		case s.fault == faults.Restart:
 			last = append(last, s)
+		case s.behindOutbox():
+			behind = append(behind, s)
 		default:
-			first = append(first, s)
+			before = append(before, s)
 		}
 	}
 	slips := d.newSlips()
 	half := len(slips) / 2
-	for _, act := range []struct {
-		slips  []slip
-		scenes []scene
-	}{{slips[:half], first}, {slips[half:], last}} {
-		err := atOnce(ctx,
-			func(ctx context.Context) error { return d.traffic(ctx, act.slips) },
-			func(ctx context.Context) error {
-				return eachOf(ctx, playedAtOnce, act.scenes, d.playScene)
-			})
-		if err != nil {
-			return err
-		}
+	first := func(ctx context.Context) error {
+		return atOnce(ctx, d.betting(slips[:half]), d.playing(playedAtOnce, before), d.playing(1, behind))
 	}
-	return nil
+	second := func(ctx context.Context) error {
+		return atOnce(ctx, d.betting(slips[half:]), d.playing(1, last))
+	}
+	if err := first(ctx); err != nil {
+		return err
+	}
+	return second(ctx)
+}
+
+// betting has players bet, as [drill.traffic] does.
+func (d *drill) betting(slips []slip) func(context.Context) error {
+	return func(ctx context.Context) error { return d.traffic(ctx, slips) }
+}
+
+// playing plays scenes, so many at once.
+func (d *drill) playing(atOnce int, scenes []scene) func(context.Context) error {
+	return func(ctx context.Context) error { return eachOf(ctx, atOnce, scenes, d.playScene) }
 }
 
 // playScene plays a scene until it has been seen as often as it is to be.

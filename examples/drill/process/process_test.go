@@ -34,6 +34,12 @@ func TestMain(m *testing.M) {
 		if err := process.Announce(fmt.Sprint(syscall.Getpgrp())); err != nil {
 			os.Exit(2)
 		}
+	case "pid":
+		ctx := process.WithParent(context.Background())
+		if err := process.Announce(fmt.Sprint(os.Getpid())); err != nil {
+			os.Exit(2)
+		}
+		<-ctx.Done()
 	case "fail":
 		os.Exit(3)
 	case "terminate":
@@ -197,4 +203,52 @@ func TestKilledRoleIsPendingUntilItIsBack(t *testing.T) {
 	if err != nil || !strings.Contains(log.String(), "no port is free") {
 		t.Errorf("error %v, log %q", err, &log)
 	}
+}
+
+// A role that is paused does nothing, and goes on where it stood. One that ends
+// while it is paused ends all the same.
+func TestPausedRoleGoesOn(t *testing.T) {
+	t.Parallel()
+	role := process.NewRole(process.Config{
+		Name: "child", Path: os.Args[0], Env: []string{roleVariable + "=pid"}, LogPath: filepath.Join(t.TempDir(), "log"),
+	})
+	if err := role.Pause(); err == nil {
+		t.Error("paused what does not run")
+	}
+	if err := role.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := role.Pause(); err != nil {
+		t.Fatal(err)
+	}
+	err := wait.Until(t.Context(), func() (bool, error) { return stopped(role.URL()) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := role.Resume(); err != nil {
+		t.Fatal(err)
+	}
+	err = wait.Until(t.Context(), func() (bool, error) {
+		still, err := stopped(role.URL())
+		return !still, err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := role.Pause(); err != nil {
+		t.Fatal(err)
+	}
+	if signal, err := role.Kill(); signal != syscall.SIGKILL || err != nil {
+		t.Errorf("ended by %v, error %v", signal, err)
+	}
+}
+
+// stopped reports whether a process is stopped, as its state in /proc says.
+func stopped(pid string) (bool, error) {
+	text, err := os.ReadFile(filepath.Join("/proc", pid, "stat"))
+	if err != nil {
+		return false, err
+	}
+	_, state, _ := strings.Cut(string(text), ") ")
+	return strings.HasPrefix(state, "T"), nil
 }

@@ -1,12 +1,10 @@
 package audit
 
 import (
-	"cmp"
 	"encoding/json"
 	"slices"
 
 	"github.com/settleonce/settleonce/acceptance"
-	"github.com/settleonce/settleonce/outbox/event"
 	"github.com/settleonce/settleonce/receipt"
 	"github.com/settleonce/settleonce/settle"
 	"github.com/shopspring/decimal"
@@ -155,64 +153,5 @@ func (r *Report) judgePayout(b books, placed bet.Bet, closing bet.Closing) {
 	want = want.Round(int32(placed.Stake.Currency().Scale())) //nolint:gosec // at most 18
 	if !closing.Payout.Decimal().Equal(want) {
 		r.unbalanced("bet %v was paid %v, and should have been paid %v", placed.Reference, closing.Payout, want)
-	}
-}
-
-// judgeEvents checks that each decision and each closing has told the world
-// once, and that nothing else has. A referral tells of itself under the key of
-// its command.
-func (r *Report) judgeEvents(b books) {
-	want := make(map[telling]int)
-	for _, stored := range b.receipts {
-		if stored.Key.Tenant == b.tenant && announced(stored) {
-			want[telling{bet.Reference{Wallet: stored.Key.Scope, ID: stored.Key.ID}, stored.Outcome}]++
-		}
-	}
-	for of := range want {
-		switch count := b.told[of]; {
-		case count == 0:
-			r.lost("there is no event that %v is %s", of.Reference, of.outcome)
-		case count > want[of]:
-			r.doubled("there are %d events that %v is %s", count, of.Reference, of.outcome)
-		}
-	}
-	for of, count := range b.told {
-		if want[of] == 0 {
-			r.doubled("there are %d events that %v is %s, and no receipt", count, of.Reference, of.outcome)
-		}
-	}
-}
-
-// telling is what an event tells of a command.
-type telling struct {
-	bet.Reference
-	outcome receipt.Kind
-}
-
-// tellings counts what the events tell, by the verdict or the state in their
-// data.
-func tellings(events []event.Event) map[telling]int {
-	told := make(map[telling]int)
-	for _, e := range events {
-		var said struct {
-			bet.Reference
-			Verdict receipt.Kind `json:"verdict"`
-			State   receipt.Kind `json:"state"`
-		}
-		if json.Unmarshal(e.Data, &said) != nil || said.Wallet != e.Key.Scope || said.ID != e.Key.ID {
-			said.Reference, said.Verdict = bet.Reference{Wallet: e.Key.Scope, ID: e.Key.ID}, "in an event that cannot be read"
-		}
-		told[telling{said.Reference, cmp.Or(said.Verdict, said.State)}]++
-	}
-	return told
-}
-
-// announced reports whether a receipt is one that the world is told of.
-func announced(stored receipt.Receipt) bool {
-	switch stored.Outcome {
-	case acceptance.Accepted, acceptance.Rejected, acceptance.Requoted, acceptance.Pending, settle.Settled, settle.Voided:
-		return true
-	default:
-		return false
 	}
 }

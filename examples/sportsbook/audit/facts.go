@@ -1,6 +1,7 @@
 // Package audit compares what clients sent and were told with what is kept:
-// receipts, bets, holds, the journal, wallets, markets and events. It trusts no counter
-// that a process held in memory, and computes every sum itself.
+// receipts, bets, holds, the journal, wallets, markets, events, and what a consumer
+// made of those. It trusts no counter that a process held in memory, and computes
+// every sum itself.
 package audit
 
 import (
@@ -13,6 +14,7 @@ import (
 
 	"github.com/settleonce/settleonce/examples/sportsbook/bet"
 	"github.com/settleonce/settleonce/examples/sportsbook/house"
+	"github.com/settleonce/settleonce/examples/sportsbook/projection"
 )
 
 // Facts is everything that the audit judges.
@@ -26,12 +28,25 @@ type Facts struct {
 	Answers []Answer
 	// Receipts are all that the store has.
 	Receipts []receipt.Receipt
-	// Events are all that were committed.
+	// Events are those that the outbox still has to deliver. Where there is no
+	// projection, nobody delivers them, and they are all that were committed.
 	Events []event.Event
+	// DeadLetters are those that the outbox has set aside.
+	DeadLetters []event.Event
+	// Projection is what a consumer has made of the events that were
+	// delivered. Nil: there is none.
+	Projection *Projection
 	// Tables are the house's.
 	Tables house.Tables
 	// Suspensions are the times in which nobody could bet on a market.
 	Suspensions []Suspension
+}
+
+// Projection is a consumer's tables and receipts.
+type Projection struct {
+	projection.Tables
+	// Receipts are all that its own store has.
+	Receipts []receipt.Receipt
 }
 
 // Answer is what one delivery of a command was answered with.

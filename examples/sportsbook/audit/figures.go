@@ -26,8 +26,14 @@ type Figures struct {
 	// Settled and Voided count closed bets by their receipts.
 	Settled int `json:"settled"`
 	Voided  int `json:"voided"`
-	// Events counts the events that were committed.
+	// Events counts the events that were committed, as far as the outbox and
+	// the projection still know of them.
 	Events int `json:"events"`
+	// Published counts the decisions and closings whose event has left the
+	// outbox, and Projected those whose event has a receipt of the
+	// projection's. Both are zero where nothing relays events.
+	Published int `json:"published"`
+	Projected int `json:"projected"`
 	// Faults says how often the effect of each requested fault was observed.
 	Faults map[string]int `json:"faults"`
 	// Lost counts commands of which a client was told what is not kept, those

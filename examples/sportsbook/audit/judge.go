@@ -42,7 +42,6 @@ func Judge(facts Facts) Report {
 	b := file(facts)
 	report := Report{}
 	report.Requests = len(facts.Sent)
-	report.Events = len(facts.Events)
 	for _, command := range b.commands() {
 		report.judgeAnswers(b, command)
 		report.judgeSent(b, command)
@@ -52,11 +51,13 @@ func Judge(facts Facts) Report {
 	for _, command := range facts.Tables.StrayLegs {
 		report.doubled("command %v has a leg, and no bet", command)
 	}
+	report.judgeOneReceipt("of the house", facts.Receipts)
 	report.judgeConsents(b)
 	report.judgeSuspensions(b, facts.Suspensions)
 	report.judgeJournal(facts.Tables)
 	report.judgeStripes(b, facts.Tables)
 	report.judgeEvents(b)
+	report.judgeProjection(b, &facts)
 	report.countReceipts(facts.Receipts)
 	return report
 }
@@ -93,8 +94,9 @@ type books struct {
 	closings  map[bet.Reference][]bet.Closing
 	movements map[bet.Reference][]wallet.Transaction
 	referrals map[bet.Reference][]bet.Referral
-	told      map[telling]int
-	results   map[string]market.Result // by market
+	wanted    map[telling]receipt.Receipt // what the world is to be told, and why
+	told      map[telling]map[string]bool // the events that tell it, by ID
+	results   map[string]market.Result    // by market
 }
 
 func file(facts Facts) books {
@@ -111,7 +113,8 @@ func file(facts Facts) books {
 		holdEnds:  by(tables.HoldEnds, func(h bet.HoldEnd) bet.Reference { return h.Reference }),
 		closings:  by(tables.Closings, func(c bet.Closing) bet.Reference { return c.Reference }),
 		referrals: by(tables.Referrals, func(r bet.Referral) bet.Reference { return r.Reference }),
-		told:      tellings(facts.Events),
+		wanted:    make(map[telling]receipt.Receipt),
+		told:      tellings(&facts),
 		movements: by(tables.Journal, func(t wallet.Transaction) bet.Reference {
 			return bet.Reference{Wallet: t.Wallet, ID: t.Bet}
 		}),
@@ -126,6 +129,9 @@ func file(facts Facts) books {
 	}
 	for _, stored := range facts.Receipts {
 		b.receipts[stored.Key] = stored
+		if of, announced := tellingOf(facts.Tenant, &stored); announced {
+			b.wanted[of] = stored
+		}
 	}
 	for _, command := range b.commands() {
 		if stored, found := b.placing(command); found {
@@ -186,6 +192,18 @@ func (b *books) referral(c bet.Reference) (receipt.Receipt, bool) {
 func (b *books) closing(c bet.Reference) (receipt.Receipt, bool) {
 	stored, found := b.receipts[acceptance.ClosingKey(b.tenant, c.Wallet, c.ID)]
 	return stored, found
+}
+
+// judgeOneReceipt checks that no key has a second receipt. Nothing here corrects
+// one.
+func (r *Report) judgeOneReceipt(whose string, receipts []receipt.Receipt) {
+	seen := make(map[receipt.Key]bool)
+	for _, stored := range receipts {
+		if seen[stored.Key] {
+			r.doubled("there is more than one receipt %s under %s", whose, stored.Key)
+		}
+		seen[stored.Key] = true
+	}
 }
 
 func (r *Report) countReceipts(receipts []receipt.Receipt) {

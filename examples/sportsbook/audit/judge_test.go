@@ -3,6 +3,7 @@ package audit_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -60,6 +61,7 @@ type story struct {
 // inOrder are the facts of six commands of one wallet: a bet that was settled, one
 // that was voided, a rejection, a requote, the consent to it, whose bet was
 // settled, and one that a trader declined. A seventh was refused its consent.
+// Nobody delivers their events.
 func inOrder(t *testing.T) audit.Facts {
 	t.Helper()
 	s := &story{t: t, available: euros(t, "0.00"), held: euros(t, "0.00")}
@@ -161,16 +163,17 @@ func (s *story) decide(id string, verdict acceptance.Verdict, consents string, p
 	stored := s.receipt(acceptance.PlacingKey(tenant, "ann", id), verdict, string(value))
 	stored.Fingerprint = answer.Fingerprint
 	s.Receipts = append(s.Receipts, stored)
-	s.tell(acceptance.PlacingKey(tenant, "ann", id), map[string]any{"wallet": "ann", "bet": id, "verdict": verdict})
+	s.tell(acceptance.PlacingKey(tenant, "ann", id), verdict)
 }
 
-func (s *story) tell(key receipt.Key, data any) {
+// tell has an event committed that says what became of a command.
+func (s *story) tell(key receipt.Key, became receipt.Kind) {
 	s.t.Helper()
-	text, err := json.Marshal(data)
+	text, err := json.Marshal(map[string]any{"wallet": key.Scope, "bet": key.ID, "became": became})
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.Events = append(s.Events, event.Event{Key: key, Data: text})
+	s.Events = append(s.Events, event.Event{ID: fmt.Sprint("event-", len(s.Events)+1), Key: key, Data: text})
 }
 
 // place has a command accepted, with a stake of ten.
@@ -216,7 +219,7 @@ func (s *story) close(id string, state bet.State, payout string) {
 	}
 	key := acceptance.ClosingKey(tenant, "ann", id)
 	s.Receipts = append(s.Receipts, s.receipt(key, kind, string(value)))
-	s.tell(key, map[string]any{"wallet": "ann", "bet": id, "state": state})
+	s.tell(key, kind)
 }
 
 // refer has a command left to a trader, and its client told so. It is decided
@@ -235,7 +238,7 @@ func (s *story) refer(id string) {
 	})
 	s.Receipts = append(s.Receipts, stored)
 	s.Tables.Referrals = append(s.Tables.Referrals, bet.Referral{Reference: ann(id), Stake: euros(s.t, "10.00")})
-	s.tell(acceptance.PlacingKey(tenant, "ann", id), map[string]any{"wallet": "ann", "bet": id, "verdict": "pending"})
+	s.tell(acceptance.ReferralKey(tenant, "ann", id), acceptance.Pending)
 }
 
 func TestBooksInOrder(t *testing.T) {
@@ -318,6 +321,11 @@ func TestEveryFaultInTheBooksIsFound(t *testing.T) {
 		{"told what is not kept", func(f *audit.Facts) {
 			f.Receipts = without(f.Receipts, 4)
 		}, counts{lost: 1, doubled: 1}, "rejected} was answered, and there is no receipt"},
+		{"decided twice", func(f *audit.Facts) {
+			again := f.Receipts[4]
+			again.Revision = 1
+			f.Receipts = append(f.Receipts, again)
+		}, counts{doubled: 1}, "more than one receipt of the house under house/ann/place-bet/rejected"},
 		{"told otherwise", func(f *audit.Facts) {
 			for i := range f.Answers {
 				if f.Answers[i].ID == "rejected" {
@@ -503,7 +511,18 @@ func TestEveryFaultInTheBooksIsFound(t *testing.T) {
 			f.Tables.Markets[0].Result = &market.Result{Version: "1", Void: true}
 		}, counts{unbalanced: 2}, "should have been paid 10"},
 		{"no event", func(f *audit.Facts) { f.Events = without(f.Events, 0) }, counts{lost: 1}, "there is no event that {ann settled} is accepted"},
-		{"event twice", func(f *audit.Facts) { f.Events = append(f.Events, f.Events[0]) }, counts{doubled: 1}, "there are 2 events that {ann settled} is accepted"},
+		{"event twice", func(f *audit.Facts) {
+			again := f.Events[0]
+			again.ID = "another"
+			f.Events = append(f.Events, again)
+		}, counts{doubled: 1}, "there are 2 events that {ann settled} is accepted"},
+		{"event under another fact's key", func(f *audit.Facts) {
+			for i := range f.Events {
+				if f.Events[i].Key == acceptance.ReferralKey(tenant, "ann", "referred") {
+					f.Events[i].Key = acceptance.PlacingKey(tenant, "ann", "referred")
+				}
+			}
+		}, counts{lost: 1, doubled: 1}, "or is under another key than its own"},
 		{"event of nothing", func(f *audit.Facts) {
 			f.Events = append(f.Events, event.Event{Key: acceptance.PlacingKey(tenant, "bob", "x"), Data: []byte(`{}`)})
 		}, counts{doubled: 1}, "and no receipt"},
@@ -596,7 +615,7 @@ func TestLineHasItsFixedForm(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `{"store":"memory","requests":0,"accepted":0,"rejected":0,"requoted":0,"pending":0,"replays":0,"conflicts":0,` +
-		`"settled":0,"voided":0,"events":0,"faults":{"lost-answer":2},"lost":0,"doubled":0,"unbalanced":0,"seconds":1.5}`
+		`"settled":0,"voided":0,"events":0,"published":0,"projected":0,"faults":{"lost-answer":2},"lost":0,"doubled":0,"unbalanced":0,"seconds":1.5}`
 	if line != want || !json.Valid([]byte(line)) {
 		t.Errorf("line\n%s\nwant\n%s", line, want)
 	}

@@ -27,6 +27,8 @@ func (r *Report) Write(w io.Writer, catalogue fault.Catalogue) error {
 	row("settled", r.Settled, fmt.Sprintf("bets; %d are open still", r.Open))
 	row("voided", r.Voided, "bets; the stake went back")
 	row("events", r.Events, "committed with what they tell of")
+	row("published", r.Published, "of them have left the outbox")
+	row("projected", r.Projected, "have been taken by the projection, by its receipts")
 	for _, currency := range slices.Sorted(maps.Keys(r.Sums)) {
 		sums := r.Sums[currency]
 		row("journal "+currency, sums[wallet.Outside].Add(sums[wallet.House]).Add(sums[wallet.Available]).Add(sums[wallet.Held]),

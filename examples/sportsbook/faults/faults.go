@@ -1,5 +1,5 @@
-// Package faults breaks what lies between a player and a decision, in named
-// ways, and takes note in a [fault.Ledger] of what it saw come of it.
+// Package faults breaks what lies between a player and a decision, and between
+// that and whoever is told of it, in named ways, and takes note in a [fault.Ledger] of what it saw come of it.
 package faults
 
 import "github.com/settleonce/settleonce/examples/drill/fault"
@@ -47,7 +47,27 @@ const (
 	Restart fault.Name = "database-restart"
 	// CloseRace: one bet is settled and voided at once.
 	CloseRace fault.Name = "close-race"
+
+	// LostReceipt: a proxy takes the projection's receipt and hangs up on the
+	// relay.
+	LostReceipt fault.Name = "lost-receipt"
+	// KillRelay: a relay gets SIGKILL in the middle of a delivery, after the
+	// projection's commit.
+	KillRelay fault.Name = "kill-relay"
+	// StopRelay: a relay gets SIGSTOP in the middle of a delivery, and goes on
+	// when its lease is long over.
+	StopRelay fault.Name = "stop-relay"
+	// KillProjection: the projection gets SIGKILL after its commit before it
+	// answers, and before the commit.
+	KillProjection fault.Name = "kill-projection"
+	// ProjectionRefusal: the projection refuses an event for good.
+	ProjectionRefusal fault.Name = "projection-refusal"
 )
+
+// BehindOutbox returns the faults that befall events which were committed.
+func BehindOutbox() []fault.Name {
+	return []fault.Name{LostReceipt, KillRelay, StopRelay, KillProjection, ProjectionRefusal}
+}
 
 // Catalogue returns all faults, each with what must be seen of it.
 func Catalogue() fault.Catalogue {
@@ -71,5 +91,10 @@ func Catalogue() fault.Catalogue {
 		{Name: KillAPI, Effect: "reaped with signal 9; no answer came; the receipt is there after the commit, and not before", NeedsDatabase: true},
 		{Name: Restart, Effect: "the server began anew, and a bet that failed meanwhile was decided after", NeedsDatabase: true},
 		{Name: CloseRace, Effect: "one of the two closed the bet, the other was a conflict"},
+		{Name: LostReceipt, Effect: "the event came again, got the same receipt, and was taken once", NeedsDatabase: true},
+		{Name: KillRelay, Effect: "reaped with signal 9; the event came again, got the same receipt, and was taken once", NeedsDatabase: true},
+		{Name: StopRelay, Effect: "the other relay took over and went on; what came late was a replay, and none but what was on its way", NeedsDatabase: true},
+		{Name: KillProjection, Effect: "reaped with signal 9; the event came again and was taken once, whether or not it had been", NeedsDatabase: true},
+		{Name: ProjectionRefusal, Effect: "a dead letter held back its own wallet alone; requeued, all came in order", NeedsDatabase: true},
 	}
 }

@@ -19,7 +19,7 @@ func TestEveryFaultSaysWhatItIs(t *testing.T) {
 
 func TestFaultsThatTakeADatabase(t *testing.T) {
 	t.Parallel()
-	want := []fault.Name{faults.WalletRace, faults.KillAPI, faults.Restart}
+	want := append([]fault.Name{faults.WalletRace, faults.KillAPI, faults.Restart}, faults.BehindOutbox()...)
 	if got := faults.Catalogue().NeedDatabase(); !slices.Equal(got, want) {
 		t.Errorf("%v need a database, want %v", got, want)
 	}

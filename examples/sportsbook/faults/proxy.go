@@ -1,7 +1,6 @@
 package faults
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"log/slog"
@@ -127,54 +126,22 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // hangUp ends a request without an answer.
 func hangUp() { panic(http.ErrAbortHandler) }
 
-// answer is an API process's, read to its end.
-type answer struct {
-	status int
-	header http.Header
-	body   []byte
-}
-
 // decided reports whether the answer is a final decision.
 func (a answer) decided() bool { return a.status == http.StatusOK || a.status == http.StatusCreated }
 
-// forward sends r with body to the API process at url.
-func (p *Proxy) forward(ctx context.Context, url string, r *http.Request, body []byte) (answer, error) {
-	request, err := http.NewRequestWithContext(ctx, r.Method, url+r.URL.RequestURI(), bytes.NewReader(body)) //nolint:gosec // where a request goes is what a proxy is told
-	if err != nil {
-		return answer{}, err
-	}
-	request.Header = r.Header.Clone()
-	request.GetBody = nil                        // or net/http would send it again by itself
-	response, err := p.config.Client.Do(request) //nolint:gosec // as above
-	if err != nil {
-		return answer{}, err
-	}
-	defer func() { _ = response.Body.Close() }() // nothing was written to it
-	content, err := io.ReadAll(io.LimitReader(response.Body, 16<<20))
-	if err != nil {
-		return answer{}, err
-	}
-	return answer{response.StatusCode, response.Header, content}, nil
-}
-
 // pass passes a request on, and the answer back.
 func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, url string, body []byte) {
-	got, err := p.forward(r.Context(), url, r, body)
+	got, err := forward(r.Context(), p.config.Client, url, r, body)
 	if err != nil {
 		http.Error(w, "the API process did not answer", http.StatusBadGateway)
 		return
 	}
-	header := w.Header()
-	for name, values := range got.header {
-		header[name] = values
-	}
-	w.WriteHeader(got.status)
-	_, _ = w.Write(got.body) // an error is a client that has gone
+	got.write(w)
 }
 
 // loseAnswer takes a decision and hangs up.
 func (p *Proxy) loseAnswer(r *http.Request, url string, asked fault.Name, key receipt.Key, body []byte) {
-	got, err := p.forward(r.Context(), url, r, body)
+	got, err := forward(r.Context(), p.config.Client, url, r, body)
 	if err == nil && got.decided() && asked == LostAnswer {
 		if stored, found, err := p.stored(r.Context(), key); found && err == nil {
 			p.mu.Lock()
@@ -210,7 +177,7 @@ func (p *Proxy) killAPI(r *http.Request, api int, url string, key receipt.Key, b
 	notified := hold.Notify(ctx, func(string) { close(held) })
 	answered := make(chan bool, 1)
 	go func() {
-		_, err := p.forward(notified, url, r, body)
+		_, err := forward(notified, p.config.Client, url, r, body)
 		answered <- err == nil
 	}()
 	select {

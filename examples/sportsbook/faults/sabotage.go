@@ -21,6 +21,7 @@ const (
 	NoFundsGuard      = "no-funds-guard"
 	NoFence           = "no-fence"
 	UnbalancedJournal = "unbalanced-journal"
+	SkipInbox         = "skip-inbox"
 )
 
 // FigureLate is the figure of the audit that no line of JSON has: it is told
@@ -34,6 +35,7 @@ func Sabotages() []sabotage.Sabotage {
 		{Name: NoFundsGuard, What: "every wallet is taken to have a million available", Figure: "unbalanced"},
 		{Name: NoFence, What: "a market is taken to be what it was when it was first asked for", Figure: FigureLate},
 		{Name: UnbalancedJournal, What: "the journal moves a cent more than each hold is for", Figure: "unbalanced"},
+		{Name: SkipInbox, What: "the projection takes events without writing receipts of them", Figure: "doubled"},
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/settleonce/settleonce/settle"
 
 	"github.com/settleonce/settleonce/examples/sportsbook/bet"
+	"github.com/settleonce/settleonce/examples/sportsbook/fact"
 	"github.com/settleonce/settleonce/examples/sportsbook/market"
 	"github.com/settleonce/settleonce/examples/sportsbook/wallet"
 )
@@ -107,9 +108,10 @@ func (h *House) closeBet(
 	if err != nil {
 		return bet.Closing{}, fmt.Errorf("house: close: %w", err)
 	}
-	e, err := newEvent(acceptance.ClosingKey(h.tenant, c.Wallet, c.ID), string(c.Kind), closing)
+	told := fact.Fact{Reference: placed.Reference, Became: c.Kind, Closing: &closing}
+	e, err := told.Event(h.tenant)
 	if err != nil {
-		return bet.Closing{}, err
+		return bet.Closing{}, fmt.Errorf("house: close: %w", err)
 	}
 	return closing, a.Emit(e)
 }

@@ -98,13 +98,21 @@ func (u *Unit) Post(ctx context.Context, transaction wallet.Transaction) error {
 }
 
 // post writes a transaction with write, which a caller outside of a unit has
-// too.
+// too. The balances come first: they are what two transactions on a wallet wait
+// for, so that its part of the journal is in the order of the commits.
 func post(
 	ctx context.Context, transaction wallet.Transaction, write func(ctx context.Context, rows int64, sql string, arguments ...any) error,
 ) error {
 	changes, err := transaction.Changes()
 	if err != nil {
 		return fmt.Errorf("postgres: %w", err)
+	}
+	for _, change := range changes {
+		err := write(ctx, 1, moveBalanceSQL,
+			transaction.Wallet, change.Available.Currency().Code(), change.Available.Numeric(), change.Held.Numeric())
+		if err != nil {
+			return err
+		}
 	}
 	err = write(ctx, 1, insertTransactionSQL,
 		transaction.ID, string(transaction.Movement), transaction.Wallet, transaction.Bet, transaction.Attempt)
@@ -117,17 +125,7 @@ func post(
 		accounts[i], wallets[i] = string(entry.Account.Kind), entry.Account.Wallet
 		currencies[i], amounts[i] = entry.Amount.Currency().Code(), entry.Amount.Numeric().String()
 	}
-	if err := write(ctx, int64(count), insertEntriesSQL, transaction.ID, accounts, wallets, currencies, amounts); err != nil {
-		return err
-	}
-	for _, change := range changes {
-		err := write(ctx, 1, moveBalanceSQL,
-			transaction.Wallet, change.Available.Currency().Code(), change.Available.Numeric(), change.Held.Numeric())
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return write(ctx, int64(count), insertEntriesSQL, transaction.ID, accounts, wallets, currencies, amounts)
 }
 
 // EndHold writes how a hold ended.
