@@ -97,6 +97,18 @@ type EventsConfig struct {
 // twice as much to read. Deletions don't wait for the disk; dead letters do, even
 // where the pool's sessions have synchronous_commit off.
 //
+// # What it asks of the server
+//
+// The table's own settings call for vacuum after 10,000 dead rows, but the server
+// looks only each autovacuum_naptime, and a vacuum that starts behind a burst of
+// millions takes its time: where tens of thousands of events a second go on for
+// minutes, set it to some seconds. Dead rows cost space; a relay's rate stays.
+//
+// A failover to an asynchronous standby can lose commits, and then positions are
+// given a second time, below what running relays have read. Start relays anew
+// after one; until then what is committed there waits for their next rescan, and
+// may follow later events of its ordering key.
+//
 // Safe for concurrent use.
 type Events struct {
 	source *lanes.Source
