@@ -153,11 +153,16 @@ func (w *wave) print(t *testing.T) {
 
 // judgeSizes wants the table to stop growing: as many events as made it as large
 // as it is half-way would make it twice as large at the end. Under a snapshot
-// that is held it does.
+// that is held it does. A long run that ends before autovacuum has come twice
+// says nothing about it: nobody has given space back yet.
 func judgeSizes(t *testing.T, waves []wave) {
 	t.Helper()
-	const growth = 1.5
+	const growth, rounds = 1.5, 2
 	half, last := waves[len(waves)/2-1], waves[len(waves)-1]
+	if *soakEvents > 0 && last.Vacuums < rounds {
+		t.Logf("the size is not judged: autovacuum has come %d times, want %d; send more events", last.Vacuums, rounds)
+		return
+	}
 	if now, bound := last.Table+last.Indexes, growth*float64(half.Table+half.Indexes); float64(now) > bound {
 		t.Errorf("table and indexes have %d bytes at the end, more than %.1f times those half-way", now, growth)
 	}
