@@ -11,11 +11,11 @@ import (
 )
 
 // Read implements [lanes.Table].
-func (t *table) Read(ctx context.Context, of []lanes.Lane, after int64, limit int) ([]lanes.Row, []uint64, error) {
+func (t *table) Read(ctx context.Context, of []lanes.Lane, after int64, limit int, into []lanes.Row) ([]lanes.Row, []uint64, error) {
 	var snapshot string
 	rows, err := t.rows(ctx, statement{
 		opening: viewing, sql: t.sql.read, arguments: append(laneArguments(of), after, max(limit, 0)), snapshot: &snapshot,
-	}, limit)
+	}, limit, into)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -37,7 +37,7 @@ func (t *table) ReadOf(ctx context.Context, orderings []string, first, last int6
 	}
 	return t.rows(ctx, statement{
 		opening: fleeting, sql: t.sql.readOf, arguments: append(laneArguments(of), first, last, orderings, limit),
-	}, limit)
+	}, limit, nil)
 }
 
 // ReadAt implements [lanes.Table].
@@ -45,7 +45,7 @@ func (t *table) ReadAt(ctx context.Context, positions []int64) ([]lanes.Row, err
 	if len(positions) == 0 {
 		return nil, nil
 	}
-	return t.rows(ctx, statement{opening: fleeting, sql: t.sql.readAt, arguments: []any{positions}}, len(positions))
+	return t.rows(ctx, statement{opening: fleeting, sql: t.sql.readAt, arguments: []any{positions}}, len(positions), nil)
 }
 
 // Heads implements [lanes.Table].
@@ -92,12 +92,13 @@ func laneArguments(of []lanes.Lane) []any {
 	return []any{set, int16(slices.Min(of)), int16(slices.Max(of))}
 }
 
-// rows runs a statement that returns so many events at most.
-func (t *table) rows(ctx context.Context, s statement, most int) ([]lanes.Row, error) {
+// rows runs a statement that returns so many events at most, and puts them into
+// the place of what is in into, if that has room.
+func (t *table) rows(ctx context.Context, s statement, most int, into []lanes.Row) ([]lanes.Row, error) {
 	s.doing = "reading events"
 	var found []lanes.Row
 	err := t.run(ctx, s, func(rows pgx.Rows) (err error) {
-		found, err = collectEvents(rows, most)
+		found, err = collectEvents(rows, most, into)
 		return err
 	})
 	if err != nil {

@@ -3,6 +3,7 @@ package pgstore
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -11,11 +12,12 @@ import (
 	"github.com/settleonce/settleonce/internal/lanes"
 )
 
-// collectEvents reads rows of eventTexts, of which there are so many at most.
-func collectEvents(rows pgx.Rows, most int) ([]lanes.Row, error) {
+// collectEvents reads rows of eventTexts, of which there are so many at most,
+// into the place of what is in into, if that has room.
+func collectEvents(rows pgx.Rows, most int, into []lanes.Row) ([]lanes.Row, error) {
 	var scanner rowScanner
 	places := scanner.places()
-	var found []lanes.Row
+	found := into[:0]
 	for rows.Next() {
 		if err := rows.Scan(places...); err != nil {
 			return nil, err
@@ -24,8 +26,8 @@ func collectEvents(rows pgx.Rows, most int) ([]lanes.Row, error) {
 		if err != nil {
 			return nil, err
 		}
-		if found == nil {
-			found = make([]lanes.Row, 0, most)
+		if len(found) == 0 {
+			found = slices.Grow(found, most)
 		}
 		found = append(found, row)
 	}

@@ -29,7 +29,7 @@ func TestRelayReadsOnNoStandby(t *testing.T) {
 	table := pgstore.Table(standby, pgstore.DefaultSchema)
 	for name, read := range map[string]func() (int, error){
 		"Read": func() (int, error) {
-			rows, _, err := table.Read(t.Context(), all, 0, 10)
+			rows, _, err := table.Read(t.Context(), all, 0, 10, nil)
 			return len(rows), err
 		},
 		"ReadOf": func() (int, error) {

@@ -143,7 +143,7 @@ func TestPartitioningIsSeenAsOpen(t *testing.T) {
 	table := pgstore.Table(poolBeside(t, f.pool), pgstore.DefaultSchema)
 	look := func() (got answer) {
 		of := []lanes.Lane{lanes.Lane(pgstore.Lane(event.Ordering()))}
-		got.rows, got.open, got.err = table.Read(t.Context(), of, 0, 10)
+		got.rows, got.open, got.err = table.Read(t.Context(), of, 0, 10, nil)
 		return got
 	}
 	if got := look(); len(got.rows) != 1 { // which also prepares the statements

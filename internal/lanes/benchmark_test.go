@@ -17,7 +17,7 @@ type endless struct {
 	rows []lanes.Row
 }
 
-func (e *endless) Read(_ context.Context, _ []lanes.Lane, after int64, limit int) ([]lanes.Row, []uint64, error) {
+func (e *endless) Read(_ context.Context, _ []lanes.Lane, after int64, limit int, _ []lanes.Row) ([]lanes.Row, []uint64, error) {
 	rows := e.rows[:min(limit, len(e.rows))]
 	for i := range rows {
 		rows[i].Position = after + 1 + int64(i)

@@ -137,10 +137,12 @@ func (c *call) readOn(ctx context.Context) (exhausted bool, err error) {
 	s.mu.Unlock()
 
 	c.queries--
-	rows, open, err := s.cfg.Table.Read(ctx, lanes, after, c.size)
+	rows, open, err := s.cfg.Table.Read(ctx, lanes, after, c.size, s.rows)
 	if err != nil {
 		return false, err
 	}
+	s.rows = rows
+	defer clear(rows) // Nothing of what was delivered stays in memory for it.
 	complete := len(rows) < c.size
 	if met := slices.IndexFunc(rows, func(row Row) bool { return row.Position > upTo }); met >= 0 {
 		rows, complete = rows[:met], true

@@ -267,9 +267,9 @@ type countingTable struct {
 	read, readOf int
 }
 
-func (c *countingTable) Read(ctx context.Context, of []lanes.Lane, after int64, limit int) ([]lanes.Row, []uint64, error) {
+func (c *countingTable) Read(ctx context.Context, of []lanes.Lane, after int64, limit int, into []lanes.Row) ([]lanes.Row, []uint64, error) {
 	c.read = max(c.read, limit)
-	return c.Memory.Read(ctx, of, after, limit)
+	return c.Memory.Read(ctx, of, after, limit, into)
 }
 
 func (c *countingTable) ReadOf(ctx context.Context, orderings []string, first, last int64, limit int) ([]lanes.Row, error) {

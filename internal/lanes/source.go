@@ -21,8 +21,9 @@ type Source struct {
 	// narrow is narrowSpan, but in tests.
 	narrow int64
 
-	// nexts has room for one call of Next.
+	// nexts has room for one call of Next, which owns the memory of rows.
 	nexts chan struct{}
+	rows  []Row
 	// rounds has room for the one that changes the membership. It is held over
 	// calls to the table, and taken after nexts and before mu.
 	rounds chan struct{}

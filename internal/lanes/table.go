@@ -94,8 +94,10 @@ type Table interface {
 	// Read returns up to limit rows of the lanes with positions above after,
 	// in the order of their positions, and the numbers of all transactions that
 	// were open in the very snapshot that the rows were read in, of any kind,
-	// in ascending order; also where there are no rows.
-	Read(ctx context.Context, lanes []Lane, after int64, limit int) (rows []Row, open []uint64, err error)
+	// in ascending order; also where there are no rows. The rows take the place
+	// of what is in into, if it has room for them: a row is large, and a backlog
+	// is read much faster into the same memory. What the rows point at is new.
+	Read(ctx context.Context, lanes []Lane, after int64, limit int, into []Row) (rows []Row, open []uint64, err error)
 
 	// ReadOf is Read for the rows of some ordering keys with positions from
 	// first to last.

@@ -20,7 +20,7 @@ type brokenTable struct {
 	take     func(context.Context, lanes.Ticket, int) ([]lanes.Lane, error)
 	give     func(context.Context, lanes.Ticket, []lanes.Lane) (lanes.Ticket, error)
 	leave    func(context.Context, lanes.Ticket) error
-	read     func(context.Context, []lanes.Lane, int64, int) ([]lanes.Row, []uint64, error)
+	read     func(context.Context, []lanes.Lane, int64, int, []lanes.Row) ([]lanes.Row, []uint64, error)
 	readOf   func(context.Context, []string, int64, int64, int) ([]lanes.Row, error)
 	readAt   func(context.Context, []int64) ([]lanes.Row, error)
 	heads    func(context.Context, []lanes.Lane, int64, int64, int) ([]lanes.Head, error)
@@ -88,11 +88,11 @@ func (b *brokenTable) Leave(ctx context.Context, t lanes.Ticket) error {
 	return b.Memory.Leave(ctx, t)
 }
 
-func (b *brokenTable) Read(ctx context.Context, of []lanes.Lane, after int64, limit int) ([]lanes.Row, []uint64, error) {
+func (b *brokenTable) Read(ctx context.Context, of []lanes.Lane, after int64, limit int, into []lanes.Row) ([]lanes.Row, []uint64, error) {
 	if b.read != nil {
-		return b.read(ctx, of, after, limit)
+		return b.read(ctx, of, after, limit, into)
 	}
-	return b.Memory.Read(ctx, of, after, limit)
+	return b.Memory.Read(ctx, of, after, limit, into)
 }
 
 func (b *brokenTable) ReadOf(ctx context.Context, orderings []string, first, last int64, limit int) ([]lanes.Row, error) {

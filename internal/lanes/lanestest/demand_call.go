@@ -28,7 +28,7 @@ func checkCancelled(t *trial) {
 		"Take":     func() error { _, err := t.Table.Take(ctx, ticket, 1); return err },
 		"Give":     func() error { _, err := t.Table.Give(ctx, ticket, allLanes()); return err },
 		"Leave":    func() error { return t.Table.Leave(ctx, ticket) },
-		"Read":     func() error { _, _, err := t.Table.Read(ctx, allLanes(), 0, 1); return err },
+		"Read":     func() error { _, _, err := t.Table.Read(ctx, allLanes(), 0, 1, nil); return err },
 		"ReadOf":   func() error { _, err := t.Table.ReadOf(ctx, []string{rows[0].Ordering}, 0, 9, 1); return err },
 		"ReadAt":   func() error { _, err := t.Table.ReadAt(ctx, positionsOf(rows)); return err },
 		"Heads":    func() error { _, err := t.Table.Heads(ctx, allLanes(), 0, math.MaxInt64, 1); return err },
@@ -101,7 +101,7 @@ func drain(ctx context.Context, table lanes.Table, done func([]lanes.Row) bool) 
 		if err != nil {
 			return err
 		}
-		rows, _, err := table.Read(ctx, held, 0, plenty)
+		rows, _, err := table.Read(ctx, held, 0, plenty, nil)
 		if err != nil {
 			return err
 		}

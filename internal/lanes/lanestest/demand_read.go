@@ -157,6 +157,7 @@ func readDemands() []demand {
 		{"heads", "Heads gives the heads of the rows of the lanes, above after and up to last, in order, up to its limit", checkHeads},
 		{"read-nothing", "where nothing is asked for, or nothing is there, every read gives nothing and no error", checkReadNothing},
 		{"open", "Read gives the number of every transaction that may still make rows visible, in ascending order, until it has ended", checkOpen},
+		{"read-into", "a read takes the place of the rows that it is given, and changes nothing that they point at", checkReadInto},
 		{"owned", "the events that a read returned belong to the caller", checkOwned},
 	}
 }
@@ -194,6 +195,28 @@ func checkRead(t *trial) {
 	t.wantRows("Read above a position with a limit", t.read(half, ofHalf[1].Position, 2), ofHalf[2:4]...)
 	t.wantRows("Read above a position that is another lane's", t.read(half, ofHalf[3].Position-1, 1), ofHalf[3])
 	t.wantRows("Read of one lane", t.read([]lanes.Lane{ofHalf[0].Lane}, 0, 1), ofHalf[0])
+}
+
+func checkReadInto(t *trial) {
+	_, half, ofHalf := t.checkerboard()
+	into := t.read(half, 0, 4)
+	before := slices.Clone(into)
+	for _, c := range []struct {
+		what  string
+		limit int
+		want  []lanes.Row
+	}{
+		{"fewer rows than it is given", 2, ofHalf[4:6]},
+		{"more rows than it is given", plenty, ofHalf[4:]},
+		{"no row", 0, nil},
+	} {
+		rows, _, err := t.Table.Read(t.patient(), half, ofHalf[3].Position, c.limit, into)
+		if err != nil {
+			t.Fatalf("Read = %v; want rows", err)
+		}
+		t.wantRows("Read of "+c.what, rows, c.want...)
+	}
+	t.wantRows("copies of the rows that it was given", before, ofHalf[:4]...)
 }
 
 func checkReadOf(t *trial) {

@@ -99,13 +99,13 @@ func (g *Gated) Leave(ctx context.Context, t lanes.Ticket) error {
 }
 
 // Read is [lanes.Table]'s.
-func (g *Gated) Read(ctx context.Context, of []lanes.Lane, after int64, limit int) ([]lanes.Row, []uint64, error) {
+func (g *Gated) Read(ctx context.Context, of []lanes.Lane, after int64, limit int, _ []lanes.Row) ([]lanes.Row, []uint64, error) {
 	type answer struct {
 		rows []lanes.Row
 		open []uint64
 	}
 	got, err := pass(ctx, g, Read, func(ctx context.Context) (answer, error) {
-		rows, open, err := g.Table.Read(ctx, of, after, limit)
+		rows, open, err := g.Table.Read(ctx, of, after, limit, nil) // It may go on when the caller has given it up.
 		return answer{rows, open}, err
 	})
 	return got.rows, got.open, err

@@ -307,8 +307,8 @@ func breakBegin(change func([]event.Event)) func(testing.TB) lanestest.Subject {
 // breakRows returns an open that changes what Read returns.
 func breakRows(change func([]lanes.Row) []lanes.Row) func(testing.TB) lanestest.Subject {
 	return breakTable(func(b *brokenTable) {
-		b.read = func(ctx context.Context, of []lanes.Lane, after int64, limit int) ([]lanes.Row, []uint64, error) {
-			rows, open, err := b.Memory.Read(ctx, of, after, limit)
+		b.read = func(ctx context.Context, of []lanes.Lane, after int64, limit int, into []lanes.Row) ([]lanes.Row, []uint64, error) {
+			rows, open, err := b.Memory.Read(ctx, of, after, limit, into)
 			return change(rows), open, err
 		}
 	})
@@ -322,28 +322,43 @@ func readMutants() []mutant {
 		})},
 		{"reads one too few", []string{"read"}, breakRows(func(rows []lanes.Row) []lanes.Row { return rows[:max(0, len(rows)-1)] })},
 		{"reads from a position on", []string{"read", "read-nothing"}, breakTable(func(b *brokenTable) {
-			b.read = func(ctx context.Context, of []lanes.Lane, after int64, limit int) ([]lanes.Row, []uint64, error) {
-				return b.Memory.Read(ctx, of, after-1, limit)
+			b.read = func(ctx context.Context, of []lanes.Lane, after int64, limit int, into []lanes.Row) ([]lanes.Row, []uint64, error) {
+				return b.Memory.Read(ctx, of, after-1, limit, into)
 			}
 		})},
 		{"reads everybody's lanes", []string{"read"}, breakTable(func(b *brokenTable) {
-			b.read = func(ctx context.Context, _ []lanes.Lane, after int64, limit int) ([]lanes.Row, []uint64, error) {
+			b.read = func(ctx context.Context, _ []lanes.Lane, after int64, limit int, into []lanes.Row) ([]lanes.Row, []uint64, error) {
 				all := make([]lanes.Lane, lanes.Count)
 				for i := range all {
 					all[i] = lanes.Lane(i)
 				}
-				return b.Memory.Read(ctx, all, after, limit)
+				return b.Memory.Read(ctx, all, after, limit, into)
 			}
 		})},
 		{"reads beyond its limit", []string{"read"}, breakTable(func(b *brokenTable) {
-			b.read = func(ctx context.Context, of []lanes.Lane, after int64, _ int) ([]lanes.Row, []uint64, error) {
-				return b.Memory.Read(ctx, of, after, 1000)
+			b.read = func(ctx context.Context, of []lanes.Lane, after int64, _ int, into []lanes.Row) ([]lanes.Row, []uint64, error) {
+				return b.Memory.Read(ctx, of, after, 1000, into)
+			}
+		})},
+		{"reads behind what it is given", []string{"read-into"}, breakTable(func(b *brokenTable) {
+			b.read = func(ctx context.Context, of []lanes.Lane, after int64, limit int, into []lanes.Row) ([]lanes.Row, []uint64, error) {
+				rows, open, err := b.Memory.Read(ctx, of, after, limit, nil)
+				return append(into, rows...), open, err
+			}
+		})},
+		{"reads over the data of what it is given", []string{"read-into"}, breakTable(func(b *brokenTable) {
+			b.read = func(ctx context.Context, of []lanes.Lane, after int64, limit int, into []lanes.Row) ([]lanes.Row, []uint64, error) {
+				rows, open, err := b.Memory.Read(ctx, of, after, limit, nil)
+				for i := range min(len(rows), len(into)) {
+					rows[i].Event.Data = append(into[i].Event.Data[:0], rows[i].Event.Data...)
+				}
+				return rows, open, err
 			}
 		})},
 		{"hands out what it keeps", []string{"owned"}, breakTable(func(b *brokenTable) {
 			kept := make(map[int64]lanes.Row)
-			b.read = func(ctx context.Context, of []lanes.Lane, after int64, limit int) ([]lanes.Row, []uint64, error) {
-				rows, open, err := b.Memory.Read(ctx, of, after, limit)
+			b.read = func(ctx context.Context, of []lanes.Lane, after int64, limit int, into []lanes.Row) ([]lanes.Row, []uint64, error) {
+				rows, open, err := b.Memory.Read(ctx, of, after, limit, into)
 				for i := range rows {
 					if _, found := kept[rows[i].Position]; !found {
 						kept[rows[i].Position] = rows[i]
@@ -355,8 +370,8 @@ func readMutants() []mutant {
 		})},
 		{"knows of no open transaction", []string{"open"}, breakOpen(func([]uint64) []uint64 { return nil })},
 		{"knows only of open transactions before a row", []string{"open"}, breakTable(func(b *brokenTable) {
-			b.read = func(ctx context.Context, of []lanes.Lane, after int64, limit int) ([]lanes.Row, []uint64, error) {
-				rows, open, err := b.Memory.Read(ctx, of, after, limit)
+			b.read = func(ctx context.Context, of []lanes.Lane, after int64, limit int, into []lanes.Row) ([]lanes.Row, []uint64, error) {
+				rows, open, err := b.Memory.Read(ctx, of, after, limit, into)
 				if len(rows) == 0 {
 					open = nil
 				}
@@ -396,8 +411,8 @@ func readMutants() []mutant {
 // breakOpen returns an open that changes which transactions are open.
 func breakOpen(change func([]uint64) []uint64) func(testing.TB) lanestest.Subject {
 	return breakTable(func(b *brokenTable) {
-		b.read = func(ctx context.Context, of []lanes.Lane, after int64, limit int) ([]lanes.Row, []uint64, error) {
-			rows, open, err := b.Memory.Read(ctx, of, after, limit)
+		b.read = func(ctx context.Context, of []lanes.Lane, after int64, limit int, into []lanes.Row) ([]lanes.Row, []uint64, error) {
+			rows, open, err := b.Memory.Read(ctx, of, after, limit, into)
 			return rows, change(open), err
 		}
 	})

@@ -10,7 +10,7 @@ import (
 )
 
 // Read is [lanes.Table]'s.
-func (m *Memory) Read(ctx context.Context, of []lanes.Lane, after int64, limit int) ([]lanes.Row, []uint64, error) {
+func (m *Memory) Read(ctx context.Context, of []lanes.Lane, after int64, limit int, into []lanes.Row) ([]lanes.Row, []uint64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	rows, err := m.rows(ctx, "read", after+1, math.MaxInt64, limit, func(row *lanes.Row) bool {
@@ -19,7 +19,7 @@ func (m *Memory) Read(ctx context.Context, of []lanes.Lane, after int64, limit i
 	if err != nil {
 		return nil, nil, err
 	}
-	return rows, slices.Sorted(maps.Keys(m.open)), nil
+	return append(into[:0], rows...), slices.Sorted(maps.Keys(m.open)), nil
 }
 
 // ReadOf is [lanes.Table]'s.

@@ -164,7 +164,7 @@ func (t *trial) read(of []lanes.Lane, after int64, limit int) []lanes.Row {
 // readOpen returns the numbers of the open transactions, too.
 func (t *trial) readOpen(of []lanes.Lane, after int64, limit int) ([]lanes.Row, []uint64) {
 	t.Helper()
-	rows, open, err := t.Table.Read(t.patient(), of, after, limit)
+	rows, open, err := t.Table.Read(t.patient(), of, after, limit, nil)
 	if err != nil {
 		t.Fatalf("Read = %v; want rows", err)
 	}

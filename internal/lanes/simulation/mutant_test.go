@@ -103,8 +103,8 @@ func (f forging) Bury(ctx context.Context, t lanes.Ticket, position int64, why o
 // blind is a table that knows of no open transaction.
 type blind struct{ lanes.Table }
 
-func (b blind) Read(ctx context.Context, of []lanes.Lane, after int64, limit int) ([]lanes.Row, []uint64, error) {
-	rows, _, err := b.Table.Read(ctx, of, after, limit)
+func (b blind) Read(ctx context.Context, of []lanes.Lane, after int64, limit int, into []lanes.Row) ([]lanes.Row, []uint64, error) {
+	rows, _, err := b.Table.Read(ctx, of, after, limit, into)
 	return rows, nil, err
 }
 
