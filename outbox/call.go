@@ -50,8 +50,10 @@ type attempt struct {
 type call struct {
 	// attempts of one line stand together.
 	attempts []attempt
-	// copied are their records, once all was asked for them.
+	// copied are their records, once all was asked for them, in memory of
+	// memory.
 	copied []Record
+	memory *reuse[Record]
 	// round is the pace's, and down the outage's, as it began.
 	round int
 	down  bool
@@ -89,16 +91,24 @@ func (c *call) failed() bool {
 	return false
 }
 
-// all returns the records of all attempts. They are the caller's to read: a
-// record is large, so they are copied once a call.
+// all returns the records of all attempts. They are the caller's to read until
+// the call is over: a record is large, so they are copied once a call.
 func (c *call) all() []Record {
 	if c.copied == nil {
-		c.copied = make([]Record, len(c.attempts))
+		c.copied = c.memory.borrow(len(c.attempts))
 		for i := range c.attempts {
-			c.copied[i] = *c.attempts[i].record
+			c.copied = append(c.copied, *c.attempts[i].record)
 		}
 	}
 	return c.copied
+}
+
+// over lets go of what all returned.
+func (c *call) over() {
+	if c.copied != nil {
+		c.memory.giveBack(c.copied)
+		c.copied = nil
+	}
 }
 
 // records returns the records of the attempts for which is says so, as all does.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/settleonce/settleonce/internal/panictext"
-	"github.com/settleonce/settleonce/outbox/event"
 )
 
 // errLate is why a call is not made whose lease has hardly begun.
@@ -63,7 +62,7 @@ var errEnded = fmt.Errorf("%w: it ended the relay's goroutine", errSender)
 // send makes the call to the sender and survives whatever that does. It returns
 // one answer for each attempt that is sent.
 func (r *Relay) send(ctx context.Context, c *call, until time.Time) (answers []Answer) {
-	batch := make([]event.Event, 0, len(c.attempts))
+	batch := r.events.borrow(len(c.attempts))
 	for i := range c.attempts {
 		if a := &c.attempts[i]; a.fate == kept {
 			batch = append(batch, a.record.Event)
@@ -90,8 +89,13 @@ func (r *Relay) send(ctx context.Context, c *call, until time.Time) (answers []A
 		c.send = r.now().Sub(began)
 		c.timedOut = ctx.Err() != nil && !leased
 		c.leaseEnded = ctx.Err() != nil && leased
-		if !returned {
+		switch {
+		case !returned:
 			answers = r.noAnswers(c, len(batch), recover())
+		case ctx.Err() == nil:
+			// One that gives up a delivery under way may not be quite out of it,
+			// and what it finds in the batch must not be other events.
+			r.events.giveBack(batch)
 		}
 	}()
 	answers = r.cfg.Sender.Send(ctx, batch)

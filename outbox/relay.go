@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"sync/atomic"
 	"time"
+
+	"github.com/settleonce/settleonce/outbox/event"
 )
 
 // Defaults of [RelayConfig].
@@ -176,6 +178,9 @@ type Relay struct {
 	running  atomic.Bool
 	now      func() time.Time
 	progress *progress
+	// events are what senders get, and records what the source does.
+	events  reuse[event.Event]
+	records reuse[Record]
 }
 
 // NewRelay returns a relay that is not running yet. errors.Is(err,

@@ -147,7 +147,7 @@ func (r *relayRun) dispatch(ctx context.Context, now time.Time) {
 		if c == nil {
 			return
 		}
-		c.round = r.pace.round
+		c.round, c.memory = r.pace.round, &r.relay.records
 		r.limit.spend(len(c.attempts))
 		// What is out is finished though ctx may be cancelled meanwhile.
 		go r.relay.deliver(context.WithoutCancel(ctx), c, r.calls)
@@ -232,6 +232,7 @@ func (r *relayRun) called(c *call) {
 	if c.leaseDone != nil {
 		c.leaseDone()
 	}
+	c.over()
 }
 
 // giveBack releases what the schedule lets go of.

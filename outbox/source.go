@@ -62,7 +62,7 @@ type Source interface {
 	// crash: each may still be pending, and is handed out until it is
 	// released. errors.Is(err, [ErrLeaseLost]) is true where records are
 	// another's now; those stay as they are. Removing one that is gone is no
-	// error.
+	// error. Remove keeps nothing of records after it returned.
 	Remove(ctx context.Context, records []Record) error
 
 	// SetAside makes a record a dead letter and keeps it, with the reason, for
@@ -95,7 +95,8 @@ type LeasedSource interface {
 	// of the records that may be delivered, in their order, and until when:
 	// the call must have ended by then. The others are another relay's now, or
 	// soon; the relay forgets them without releasing them. done must be called
-	// once what became of every leased record has been told to the source.
+	// once what became of every leased record has been told to the source, which
+	// keeps nothing of records after that.
 	Lease(records []Record) (leased []Record, until time.Time, done func())
 }
 
