@@ -59,12 +59,15 @@ type call struct {
 	// leaseDone ends the lease, where there is one, when the source was told
 	// what became of every record.
 	leaseDone func()
-	// answered says that the destination proved something of a record.
+	// answered says that the destination proved something of a record, and
+	// works that it showed that it works: by that, or by a failure that is
+	// about a record alone.
 	answered bool
+	works    bool
 	// timedOut says that the destination did not answer in time.
 	timedOut bool
-	// leaseEnded says that it did not before the lease ended, which is not its
-	// fault.
+	// leaseEnded says that it did not, or was not asked, before the lease
+	// ended, which says nothing of it.
 	leaseEnded bool
 	// send and settle are the times in the sender and in the source.
 	send   time.Duration

@@ -200,8 +200,11 @@ func (s *schedule) done(c *call, now time.Time) {
 		s.lineDone(c.attempts[first:end], now)
 		first = end
 	}
-	if c.answered {
+	switch {
+	case c.works:
 		s.outage.answered()
+	case c.down && c.leaseEnded:
+		s.outage.unanswered(now)
 	}
 }
 

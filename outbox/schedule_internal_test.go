@@ -100,7 +100,7 @@ func finishOne(s *schedule, calls []*call, random *rand.Rand, now time.Time) []*
 			c.attempts[i].fate = fate(random.IntN(int(forgotten) + 1))
 		}
 	}
-	c.answered = random.IntN(2) == 0
+	c.works = random.IntN(2) == 0
 	s.done(c, now)
 	return append(calls[:at], calls[at+1:]...)
 }
@@ -184,7 +184,7 @@ func TestWhatFailedRestsAgainWhenTheDestinationGoesDown(t *testing.T) {
 		t.Errorf("%d ordering keys at hand, %d queued, %d resting, %d left out; want d out and the others to rest",
 			len(s.lines), s.queue.len(), s.rests.alone.len(), len(s.except.keys))
 	}
-	out.attempts[0].fate, out.answered = removed, true
+	out.attempts[0].fate, out.works = removed, true
 	s.done(out, now)
 	if s.rests.of("d") != nil || s.rests.alone.len() != 3 {
 		t.Errorf("d is known to have failed, or %d ordering keys rest", s.rests.alone.len())
