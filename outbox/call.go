@@ -1,6 +1,9 @@
 package outbox
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // fate is what became of one record of a call.
 type fate int
@@ -90,6 +93,11 @@ func (c *call) failed() bool {
 		}
 	}
 	return false
+}
+
+// settledAny reports whether the source has let go of any of the records.
+func (c *call) settledAny() bool {
+	return slices.ContainsFunc(c.attempts, func(a attempt) bool { return a.fate == removed || a.fate == aside })
 }
 
 // all returns the records of all attempts. They are the caller's to read: a

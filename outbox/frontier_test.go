@@ -284,6 +284,63 @@ func TestASourceThatSetsAsideAgainIsWell(t *testing.T) {
 	})
 }
 
+// TestWhatShowsThatASourceLetsGoAgain has one that could not let go of a record.
+func TestWhatShowsThatASourceLetsGoAgain(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		then  func(*claims)
+		after time.Duration
+		fails bool
+	}{
+		{"nothing", func(*claims) {}, 0, true},
+		{"that it has nothing else", func(s *claims) { s.poke() }, 0, true},
+		{"that it lets go of another", func(s *claims) { s.put(outboxtest.NewEvent("b0", "b")) }, 0, false},
+		{"that it sets another aside", func(s *claims) { s.put(outboxtest.NewEvent("c0", "c")) }, 0, false},
+		{"that it has nothing more of what it kept", func(s *claims) { s.moveAway("a") }, time.Second, false},
+		{"a failure of the destination", func(*claims) {}, time.Second, true},
+		{"that it has nothing more after that", func(s *claims) {
+			pass(time.Second)
+			s.moveAway("a")
+		}, 2 * time.Second, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				source := newClaims(t)
+				source.onRemove = func(ids []string) error {
+					if ids[0] == "a0" {
+						return errDisk
+					}
+					return nil
+				}
+				source.put(outboxtest.NewEvent("a0", "a"))
+				sender := &outboxtest.Sender{Fault: func(e event.Event, n int) outboxtest.Fault {
+					switch {
+					case e.Key.ID == "a0" && n > 1:
+						return outboxtest.Fault{Err: outboxtest.ErrUnavailable}
+					case e.Key.ID == "c0":
+						return outboxtest.Fault{Refuse: "no"}
+					default:
+						return outboxtest.Fault{}
+					}
+				}}
+				relay := newRelay(t, outbox.RelayConfig{Source: source, Sender: sender, Random: func() float64 { return 0 }})
+				stop := runInBubble(t, relay)
+				c.then(source)
+				pass(c.after)
+				if err := relay.Health(); errors.Is(err, outbox.ErrSourceFailing) != c.fails {
+					t.Errorf("health %v, want the source to fail: %v", err, c.fails)
+				}
+				stop()
+				if err := relay.Health(); errors.Is(err, outbox.ErrSourceFailing) {
+					t.Errorf("health %v after Run, of which nothing is known any more", err)
+				}
+			})
+		})
+	}
+}
+
 func contains(errs []error, err error) bool {
 	for _, e := range errs {
 		if errors.Is(e, err) {

@@ -49,9 +49,9 @@ type RelayConfig struct {
 	// also ends with the lease. Zero means [DefaultAttemptTimeout].
 	AttemptTimeout time.Duration
 	// MinBackoff and MaxBackoff bound how long an ordering key is left alone
-	// after a failure: MinBackoff, doubled at each further failure, less up
-	// to half by chance. Zero means [DefaultMinBackoff] and
-	// [DefaultMaxBackoff].
+	// after a failure, and a source that fails: MinBackoff, doubled at each
+	// further failure, less up to half by chance. Zero means
+	// [DefaultMinBackoff] and [DefaultMaxBackoff].
 	MinBackoff time.Duration
 	MaxBackoff time.Duration
 	// MaxRetryAfter caps what a destination may ask for in

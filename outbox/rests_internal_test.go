@@ -11,11 +11,11 @@ func TestRestsThatAreOverTakeNoMemory(t *testing.T) {
 	t.Parallel()
 	r := newRests()
 	now := time.Unix(1_000_000, 0)
-	r.begin("y", 1, now)
+	r.begin("y", history{failures: 1}, now)
 	r.end(now)
 	for failures := range 10_000 {
 		r.forget("x")
-		r.begin("x", failures+1, now)
+		r.begin("x", history{failures: failures + 1}, now)
 		if _, found := r.end(now); !found {
 			t.Fatal("the rest does not end")
 		}
@@ -35,10 +35,10 @@ func TestASweepSparesWhoFailedAgain(t *testing.T) {
 	t.Parallel()
 	r := newRests()
 	now := time.Unix(1_000_000, 0)
-	r.begin("x", 1, now)
+	r.begin("x", history{failures: 1}, now)
 	r.end(now)
 	r.forget("x")
-	r.begin("x", 2, now.Add(time.Second))
+	r.begin("x", history{failures: 2}, now.Add(time.Second))
 	r.sweep(func(string) bool { return false })
 	if rest := r.of("x"); rest == nil || rest.failures != 2 {
 		t.Errorf("known of x: %+v, want two failures", rest)

@@ -196,23 +196,25 @@ func TestWhatFailedRestsAgainWhenTheDestinationGoesDown(t *testing.T) {
 	}
 }
 
-// TestASuccessEndsWhatIsKnownOfFailures has a record of an ordering key fail, and
-// succeed, and another of it come after, while the source always has more.
-func TestASuccessEndsWhatIsKnownOfFailures(t *testing.T) {
+// TestWhatEndsWhatIsKnownOfFailures has a record of an ordering key fail, and go,
+// and another of it come after, while the source always has more.
+func TestWhatEndsWhatIsKnownOfFailures(t *testing.T) {
 	t.Parallel()
-	now := time.Unix(1_000_000, 0)
-	s := newSchedule(1, Batching{MaxEvents: 1}, backoff{min: time.Second, max: time.Minute}, 9, func() float64 { return 0 })
-	for i, want := range []int{1, 2, 1} {
-		s.add([]Record{{Event: event.Event{OrderingKey: "a"}}})
-		c := s.take(1)
-		if c == nil || c.attempts[0].number != want {
-			t.Fatalf("send %d is %+v, want attempt %d", i, c, want)
+	for _, gone := range []fate{removed, aside} {
+		now := time.Unix(1_000_000, 0)
+		s := newSchedule(1, Batching{MaxEvents: 1}, backoff{min: time.Second, max: time.Minute}, 9, func() float64 { return 0 })
+		for i, want := range []int{1, 2, 1} {
+			s.add([]Record{{Event: event.Event{OrderingKey: "a"}}})
+			c := s.take(1)
+			if c == nil || c.attempts[0].number != want {
+				t.Fatalf("fate %d: send %d is %+v, want attempt %d", gone, i, c, want)
+			}
+			if i == 1 {
+				c.attempts[0].fate = gone
+			}
+			s.done(c, now)
+			now = now.Add(time.Minute)
+			s.endRests(now, 9)
 		}
-		if i == 1 {
-			c.attempts[0].fate = removed
-		}
-		s.done(c, now)
-		now = now.Add(time.Minute)
-		s.endRests(now, 9)
 	}
 }
