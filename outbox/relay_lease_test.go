@@ -318,3 +318,28 @@ func TestALostLeaseForgetsNoFailures(t *testing.T) {
 		r.finish(t)
 	})
 }
+
+// TestACallThatItsLeaseCutsOffSlowsNothingDown compares the pace after one with
+// that after one whose time is up, which halves it whatever the sender says.
+func TestACallThatItsLeaseCutsOffSlowsNothingDown(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		lease time.Duration
+		want  int
+	}{{time.Second, 4}, {time.Minute, 2}} {
+		synctest.Test(t, func(t *testing.T) {
+			source := &leasing{claims: newClaims(t), until: func() time.Time { return time.Now().Add(c.lease) }}
+			source.put(outboxtest.NewEvent("a0", "a"))
+			sender := &outboxtest.Sender{Fault: func(event.Event, int) outboxtest.Fault {
+				return outboxtest.Fault{Stall: true, Err: outboxtest.ErrUnavailable, EventAlone: true}
+			}}
+			relay := newRelay(t, outbox.RelayConfig{Source: source, Sender: sender})
+			stop := runInBubble(t, relay)
+			pass(min(c.lease, outbox.DefaultAttemptTimeout))
+			if pace := frontier(t, relay).Pace; pace != c.want {
+				t.Errorf("lease of %v: the pace is %d, want %d", c.lease, pace, c.want)
+			}
+			stop()
+		})
+	}
+}

@@ -257,7 +257,7 @@ func (r *relayRun) stop() {
 	if r.schedule.except.lent {
 		f := <-r.fetches
 		r.schedule.add(f.records)
-		if errors.Is(f.err, ErrClosed) && r.closed == nil {
+		if errors.Is(f.err, ErrClosed) {
 			r.closed = f.err
 		}
 	}

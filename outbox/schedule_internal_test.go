@@ -218,3 +218,35 @@ func TestWhatEndsWhatIsKnownOfFailures(t *testing.T) {
 		}
 	}
 }
+
+// TestADestinationThatIsDownNeedsOneThatNeverFailed asks what is of use while it
+// is down, with different ordering keys at hand.
+func TestADestinationThatIsDownNeedsOneThatNeverFailed(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_000_000, 0)
+	s := newSchedule(1, Batching{MaxEvents: 1}, backoff{min: time.Second, max: time.Minute}, 1, func() float64 { return 0 })
+	add := func(id string) { s.add([]Record{{ID: id, Event: event.Event{OrderingKey: id}}}) }
+	fail := func() { s.done(s.take(1), now) }
+	for _, step := range []struct {
+		atHand string
+		do     func()
+		wanted bool
+	}{
+		{"one that failed and one that never failed", func() {
+			add("a")
+			fail()
+			now = now.Add(time.Second)
+			s.endRests(now, 1)
+			add("a")
+			add("b")
+		}, false},
+		{"one that failed", fail, true},
+		{"nothing", fail, true},
+		{"one that never failed", func() { add("c") }, false},
+	} {
+		step.do()
+		if got := s.appetite(); got > 0 != step.wanted {
+			t.Errorf("with %s at hand it asks for %d, want any: %v", step.atHand, got, step.wanted)
+		}
+	}
+}
