@@ -346,3 +346,17 @@ func TestARefusalCountsTheAttemptsAtItsOwnRecord(t *testing.T) {
 		}
 	})
 }
+
+func TestWhatIsSetAsideIsNotReleased(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := startBatches(t, outbox.Batching{MaxEvents: 9, InOrder: true}, outbox.RelayConfig{}, "a0 a1 a2", func(r *batchRun) {
+			r.sender.Fault = faultAt(map[string]outboxtest.Fault{"a1": {Refuse: "no"}})
+		})
+		if got := slices.Compact(r.claims.released); !slices.Equal(got, []string{"a2"}) {
+			t.Errorf("released %q, want only what stands behind the refused one", got)
+		}
+		r.wantPending(t, "")
+		r.finish(t)
+	})
+}

@@ -294,3 +294,21 @@ func TestASuccessBeforeAFailureOfTheSameCallKeepsADestinationUp(t *testing.T) {
 		r.finish(t)
 	})
 }
+
+func TestAProbeHasOneEventThoughACallTakesMore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := startBatches(t, outbox.Batching{MaxEvents: 9}, outbox.RelayConfig{DownAfter: 1}, "a0", func(r *batchRun) {
+			r.sender.Fault = failing("a0", 9)
+		})
+		for _, id := range []string{"b0", "c0", "d0"} {
+			r.claims.put(outboxtest.NewEvent(id, id[:1]))
+		}
+		pass(outbox.DefaultMinBackoff)
+		if calls := r.courier.sent(); len(calls) < 2 || len(calls[1]) != 1 {
+			t.Errorf("calls %q, want a probe with one event", calls)
+		}
+		r.wantPending(t, "a0")
+		r.finish(t)
+	})
+}

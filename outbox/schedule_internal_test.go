@@ -250,3 +250,58 @@ func TestADestinationThatIsDownNeedsOneThatNeverFailed(t *testing.T) {
 		}
 	}
 }
+
+// TestTheOldestGoesFirstThoughItWasHandedOutLast has an older record come after a
+// newer one of another ordering key, as one does whose rest is over.
+func TestTheOldestGoesFirstThoughItWasHandedOutLast(t *testing.T) {
+	t.Parallel()
+	s := newSchedule(1, Batching{MaxEvents: 1}, backoff{}, 1, rand.Float64)
+	for _, second := range []int64{2, 1, 3} {
+		s.add([]Record{{ID: fmt.Sprint(second), Added: time.Unix(second, 0), Event: event.Event{OrderingKey: fmt.Sprint(second)}}})
+	}
+	var got []string
+	for c := s.take(1); c != nil; c = s.take(1) {
+		got = append(got, c.attempts[0].record.ID)
+	}
+	if diff := cmp.Diff([]string{"1", "2", "3"}, got); diff != "" {
+		t.Errorf("sent (-want +got):\n%s", diff)
+	}
+}
+
+// TestTheSizeOfRecordsBoundsHowManyAreAskedFor sees records of one size before it
+// asks.
+func TestTheSizeOfRecordsBoundsHowManyAreAskedFor(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ size, least, most int }{
+		{0, mostFetched, mostFetched},
+		{1 << 20, bytesFetched >> 20 * 9 / 10, bytesFetched >> 20},
+	} {
+		s := newSchedule(1000, Batching{MaxEvents: 1}, backoff{}, 1, rand.Float64)
+		data := make([]byte, c.size)
+		for i := range 50 {
+			s.add([]Record{{Event: event.Event{OrderingKey: fmt.Sprint(i), Data: data}}})
+		}
+		if got := s.appetite(); got < c.least || got > c.most {
+			t.Errorf("it asks for %d after records of %d bytes, want %d to %d", got, c.size, c.least, c.most)
+		}
+	}
+}
+
+// TestALineThatRunsLowGetsMore fills an ordering key, and sends half of it.
+func TestALineThatRunsLowGetsMore(t *testing.T) {
+	t.Parallel()
+	s := newSchedule(1, Batching{MaxEvents: 1}, backoff{}, 1, rand.Float64)
+	s.add(make([]Record, mostPerLine))
+	s.more = false
+	for sent := range mostPerLine / 2 {
+		if len(s.except.keys) != 1 || s.more {
+			t.Fatalf("after %d records the source is asked for more, want %d", sent, mostPerLine/2)
+		}
+		c := s.take(1)
+		c.attempts[0].fate = removed
+		s.done(c, time.Time{})
+	}
+	if len(s.except.keys) != 0 || !s.more {
+		t.Errorf("%d ordering keys are left out with half of the line sent, more is %v", len(s.except.keys), s.more)
+	}
+}
