@@ -298,9 +298,10 @@ func TestWhatShowsThatASourceLetsGoAgain(t *testing.T) {
 		{"that it lets go of another", func(s *claims) { s.put(outboxtest.NewEvent("b0", "b")) }, 0, false},
 		{"that it sets another aside", func(s *claims) { s.put(outboxtest.NewEvent("c0", "c")) }, 0, false},
 		{"that it has nothing more of what it kept", func(s *claims) { s.moveAway("a") }, time.Second, false},
-		{"a failure of the destination", func(*claims) {}, time.Second, true},
+		{"that it hands it out again", func(*claims) {}, time.Second, true},
+		{"a failure of the destination", func(*claims) {}, 2 * time.Second, true},
 		{"that it has nothing more after that", func(s *claims) {
-			pass(time.Second)
+			pass(2 * time.Second)
 			s.moveAway("a")
 		}, 2 * time.Second, false},
 	} {
@@ -318,14 +319,14 @@ func TestWhatShowsThatASourceLetsGoAgain(t *testing.T) {
 				sender := &outboxtest.Sender{Fault: func(e event.Event, n int) outboxtest.Fault {
 					switch {
 					case e.Key.ID == "a0" && n > 1:
-						return outboxtest.Fault{Err: outboxtest.ErrUnavailable}
+						return outboxtest.Fault{Stall: true}
 					case e.Key.ID == "c0":
 						return outboxtest.Fault{Refuse: "no"}
 					default:
 						return outboxtest.Fault{}
 					}
 				}}
-				relay := newRelay(t, outbox.RelayConfig{Source: source, Sender: sender, Random: func() float64 { return 0 }})
+				relay := newRelay(t, outbox.RelayConfig{Source: source, Sender: sender, AttemptTimeout: time.Second, Random: func() float64 { return 0 }})
 				stop := runInBubble(t, relay)
 				c.then(source)
 				pass(c.after)

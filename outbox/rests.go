@@ -132,11 +132,14 @@ func (r *rests) next() (time.Time, bool) {
 
 // sweep forgets each rest that is over unless its ordering key is in use.
 func (r *rests) sweep(inUse func(ordering string) bool) {
-	for _, rest := range r.over {
-		if r.all[rest.ordering] == rest && !inUse(rest.ordering) {
-			r.forget(rest.ordering)
+	r.over = slices.DeleteFunc(r.over, func(rest *rest) bool {
+		if r.all[rest.ordering] != rest {
+			return true
 		}
-	}
-	clear(r.over)
-	r.over = r.over[:0]
+		if inUse(rest.ordering) {
+			return false
+		}
+		r.forget(rest.ordering)
+		return true
+	})
 }

@@ -296,8 +296,7 @@ func (s *schedule) restAgain() {
 			s.ready -= min(l.waiting, s.bounds.perCall)
 			s.handBack(l.first)
 			l.first, l.last, l.waiting, l.bytes = nil, nil, 0, 0
-			s.drop(l)
-			s.recall(ordering)
+			s.drop(l) // What is on its way of it goes back, since it rests.
 		}
 		s.except.set(ordering, true)
 	}

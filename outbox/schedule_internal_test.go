@@ -305,3 +305,43 @@ func TestALineThatRunsLowGetsMore(t *testing.T) {
 		t.Errorf("%d ordering keys are left out with half of the line sent, more is %v", len(s.except.keys), s.more)
 	}
 }
+
+// TestWhatIsCrowdedIsCut hands out far more of some ordering keys than is enough
+// of each.
+func TestWhatIsCrowdedIsCut(t *testing.T) {
+	t.Parallel()
+	s := newSchedule(1, Batching{MaxEvents: 1000}, backoff{}, 1, rand.Float64)
+	const lines, each = 40, 2000
+	for i := range lines {
+		records := make([]Record, each)
+		for j := range records {
+			records[j].Event.OrderingKey = fmt.Sprint(i)
+		}
+		s.add(records)
+	}
+	if s.waiting < s.bounds.atHand || s.bytes >= bytesAtHand {
+		t.Fatalf("%d records of %d bytes are at hand, want too many and not too large", s.waiting, s.bytes)
+	}
+	if got := s.appetite(); got == 0 || s.waiting != lines*mostPerLine || len(s.unwanted) != lines*(each-mostPerLine) {
+		t.Errorf("%d are asked for, %d at hand, %d released; want some, %d, %d", got, s.waiting, len(s.unwanted), lines*mostPerLine, lines*(each-mostPerLine))
+	}
+}
+
+func TestNoFurtherOrderingKeysAreTakenOnWhereTooManyRest(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_000_000, 0)
+	s := newSchedule(1, Batching{MaxEvents: 1}, backoff{}, 1, rand.Float64)
+	for i := range maxResting {
+		if s.appetite() == 0 {
+			t.Fatalf("nothing is asked for with %d ordering keys resting, want that at %d", i, maxResting)
+		}
+		s.rests.begin(fmt.Sprint(i), history{failures: 1}, now)
+	}
+	if got := s.appetite(); got != 0 {
+		t.Errorf("%d are asked for with %d ordering keys resting", got, maxResting)
+	}
+	s.endRests(now, 1)
+	if s.appetite() == 0 {
+		t.Error("nothing is asked for though a rest is over")
+	}
+}
