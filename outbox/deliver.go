@@ -209,7 +209,7 @@ func (r *Relay) notSettled(c *call, err error, of func(*attempt) bool) {
 	count := 0
 	for i := range c.attempts {
 		if a := &c.attempts[i]; of(a) {
-			a.fate, a.err = what, err
+			a.fate = what
 			count++
 			if first == nil {
 				first = a

@@ -297,6 +297,7 @@ func TestWhatShowsThatASourceLetsGoAgain(t *testing.T) {
 		{"that it has nothing else", func(s *claims) { s.poke() }, 0, true},
 		{"that it lets go of another", func(s *claims) { s.put(outboxtest.NewEvent("b0", "b")) }, 0, false},
 		{"that it sets another aside", func(s *claims) { s.put(outboxtest.NewEvent("c0", "c")) }, 0, false},
+		{"that it lost another", func(s *claims) { s.put(outboxtest.NewEvent("d0", "d")) }, 0, true},
 		{"that it has nothing more of what it kept", func(s *claims) { s.moveAway("a") }, time.Second, false},
 		{"that it hands it out again", func(*claims) {}, time.Second, true},
 		{"a failure of the destination", func(*claims) {}, 2 * time.Second, true},
@@ -310,10 +311,7 @@ func TestWhatShowsThatASourceLetsGoAgain(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				source := newClaims(t)
 				source.onRemove = func(ids []string) error {
-					if ids[0] == "a0" {
-						return errDisk
-					}
-					return nil
+					return map[string]error{"a0": errDisk, "d0": outbox.ErrLeaseLost}[ids[0]]
 				}
 				source.put(outboxtest.NewEvent("a0", "a"))
 				sender := &outboxtest.Sender{Fault: func(e event.Event, n int) outboxtest.Fault {
@@ -330,8 +328,8 @@ func TestWhatShowsThatASourceLetsGoAgain(t *testing.T) {
 				stop := runInBubble(t, relay)
 				c.then(source)
 				pass(c.after)
-				if err := relay.Health(); errors.Is(err, outbox.ErrSourceFailing) != c.fails {
-					t.Errorf("health %v, want the source to fail: %v", err, c.fails)
+				if err := relay.Health(); errors.Is(err, outbox.ErrSourceFailing) != c.fails || errors.Is(err, errDisk) != c.fails {
+					t.Errorf("health %v, want the source to fail with %v: %v", err, errDisk, c.fails)
 				}
 				stop()
 				if err := relay.Health(); errors.Is(err, outbox.ErrSourceFailing) {

@@ -360,3 +360,21 @@ func TestALeaseThatIsLostBeforeTheCallIsNotTheDestinationsFault(t *testing.T) {
 		r.finish(t)
 	})
 }
+
+// TestWhatIsNotLeasedIsNotCounted loses one of two ordering keys of a call.
+func TestWhatIsNotLeasedIsNotCounted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		source := losing{&leasing{claims: newClaims(t), until: func() time.Time { return time.Now().Add(time.Minute) }}}
+		for _, id := range []string{"a0", "a1", "b0"} {
+			source.put(outboxtest.NewEvent(id, id[:1]))
+		}
+		sender := &outboxtest.Sender{Batch: outbox.Batching{MaxEvents: 9, InOrder: true}}
+		relay := newRelay(t, outbox.RelayConfig{Source: source, Sender: sender})
+		stop := runInBubble(t, relay)
+		if diff := cmp.Diff(outbox.Counts{Calls: 1, Sent: 1, Delivered: 1}, frontier(t, relay).Counts); diff != "" {
+			t.Errorf("counts (-want +got):\n%s", diff)
+		}
+		stop()
+	})
+}
