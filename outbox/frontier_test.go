@@ -468,3 +468,21 @@ func TestEverythingIsReadBesideRun(t *testing.T) {
 		t.Errorf("Run: %v", err)
 	}
 }
+
+func TestTheAgeIsThatOfTheOldestDelivered(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		observer := &observed{}
+		now := time.Now()
+		r := startBatches(t, outbox.Batching{MaxEvents: 9}, outbox.RelayConfig{Observer: observer}, "a0 b0 c0", func(r *batchRun) {
+			for i := range r.claims.pending {
+				r.claims.pending[i].Added = now.Add(time.Duration(10*i-40) * time.Second)
+			}
+			r.sender.Fault = faultAt(map[string]outboxtest.Fault{"a0": {Err: outboxtest.ErrUnavailable}})
+		})
+		if len(observer.heard) != 1 || observer.heard[0].Age != 30*time.Second {
+			t.Errorf("heard %+v, want one call with the age of b0, 30s", observer.heard)
+		}
+		r.finish(t)
+	})
+}
