@@ -349,15 +349,15 @@ func TestALeaseThatIsLostBeforeTheCallIsNotTheDestinationsFault(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		lost := false
-		r := startLeased(t, outbox.Batching{}, time.Minute, "a0 b0", func(r *batchRun, s *leasing) {
+		r := startLeased(t, outbox.Batching{}, time.Minute, "b0 c0", func(r *batchRun, s *leasing) {
 			s.onLease = func() {
 				if !lost {
 					lost = true
-					r.claims.moveAway("a")
+					r.claims.moveAway("b")
 				}
 			}
 		})
-		r.wantCalls(t, "b0") // At once: the destination does not count as down.
+		r.wantCalls(t, "c0") // At once: the destination does not count as down.
 		r.finish(t)
 	})
 }
