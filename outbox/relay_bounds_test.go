@@ -204,3 +204,24 @@ func TestAFailureOfOneEventAloneTakesNoSuccessFromItsCall(t *testing.T) {
 		stop()
 	})
 }
+
+// TestThePaceRisesAgainAfterAFailure has one call fail, which halves it, and then
+// many succeed.
+func TestThePaceRisesAgainAfterAFailure(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		source, events := newClaims(t), largeEvents(100, 100, 10)
+		source.put(events[0])
+		relay := newRelay(t, outbox.RelayConfig{Source: source, Sender: &outboxtest.Sender{Fault: failing("0", 1)}})
+		stop := runInBubble(t, relay)
+		if pace := frontier(t, relay).Pace; pace != 2 {
+			t.Errorf("the pace is %d after a failure, want 2", pace)
+		}
+		source.put(events[1:]...)
+		synctest.Wait()
+		if pace := frontier(t, relay).Pace; pace <= 2 {
+			t.Errorf("the pace is %d after 99 successes, want more than 2", pace)
+		}
+		stop()
+	})
+}

@@ -287,22 +287,38 @@ func TestTheSizeOfRecordsBoundsHowManyAreAskedFor(t *testing.T) {
 	}
 }
 
-// TestALineThatRunsLowGetsMore fills an ordering key, and sends half of it.
+// TestALineThatRunsLowGetsMore fills an ordering key, by number or by size, and
+// sends half of it.
 func TestALineThatRunsLowGetsMore(t *testing.T) {
 	t.Parallel()
-	s := newSchedule(1, Batching{MaxEvents: 1}, backoff{}, 1, rand.Float64)
-	s.add(make([]Record, mostPerLine))
-	s.more = false
-	for sent := range mostPerLine / 2 {
-		if len(s.except.keys) != 1 || s.more {
-			t.Fatalf("after %d records the source is asked for more, want %d", sent, mostPerLine/2)
+	for _, c := range []struct{ full, data int }{{mostPerLine, 0}, {bytesPerLine >> 20, 1<<20 - recordOverhead}} {
+		s := newSchedule(1, Batching{MaxEvents: 1}, backoff{}, 1, rand.Float64)
+		records := make([]Record, c.full)
+		for i := range records {
+			records[i].Event.Data = make([]byte, c.data)
 		}
-		c := s.take(1)
-		c.attempts[0].fate = removed
-		s.done(c, time.Time{})
+		s.add(records)
+		s.more = false
+		for sent := range c.full / 2 {
+			if len(s.except.keys) != 1 || s.more {
+				t.Fatalf("after %d records the source is asked for more, want %d of %d", sent, c.full/2, c.full)
+			}
+			call := s.take(1)
+			call.attempts[0].fate = removed
+			s.done(call, time.Time{})
+		}
+		if len(s.except.keys) != 0 || !s.more {
+			t.Errorf("%d ordering keys are left out with half of %d sent, more is %v", len(s.except.keys), c.full, s.more)
+		}
 	}
-	if len(s.except.keys) != 0 || !s.more {
-		t.Errorf("%d ordering keys are left out with half of the line sent, more is %v", len(s.except.keys), s.more)
+}
+
+func TestALineHasEnoughForTwoCalls(t *testing.T) {
+	t.Parallel()
+	for _, batching := range []Batching{{MaxEvents: 1}, {MaxEvents: 1000}, {MaxEvents: 1000, InOrder: true}} {
+		if b := newBounds(1, batching); b.perLine < 2*b.perCall || b.atHand < 2*b.perLine {
+			t.Errorf("%+v: %d of an ordering key are enough, %d altogether, with %d a call", batching, b.perLine, b.atHand, b.perCall)
+		}
 	}
 }
 
