@@ -51,7 +51,8 @@ type Answer struct {
 	// Err is why there is no proof. The record stays and is sent again.
 	Err error
 	// EventAlone says that Err is about this event alone: the destination
-	// works, and would take others. False leaves that open.
+	// works, and would take others. A relay that had counted it as down then
+	// stops doing so, as after an acknowledgement. False leaves that open.
 	EventAlone bool
 	// RetryAfter is how long the destination asks to be left alone. Zero
 	// leaves it to the relay's back-off.

@@ -1,6 +1,9 @@
 package outbox
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // fate is what became of one record of a call.
 type fate int
@@ -61,12 +64,15 @@ type call struct {
 	// leaseDone ends the lease, where there is one, when the source was told
 	// what became of every record.
 	leaseDone func()
-	// answered says that the destination proved something of a record.
+	// answered says that the destination proved something of a record, and
+	// works that it showed that it works: by that, or by a failure that is
+	// about a record alone.
 	answered bool
+	works    bool
 	// timedOut says that the destination did not answer in time.
 	timedOut bool
-	// leaseEnded says that it did not before the lease ended, which is not its
-	// fault.
+	// leaseEnded says that it did not, or was not asked, before the lease
+	// ended, which says nothing of it.
 	leaseEnded bool
 	// send and settle are the times in the sender and in the source.
 	send   time.Duration
@@ -89,6 +95,11 @@ func (c *call) failed() bool {
 		}
 	}
 	return false
+}
+
+// settledAny reports whether the source has let go of any of the records.
+func (c *call) settledAny() bool {
+	return slices.ContainsFunc(c.attempts, func(a attempt) bool { return a.fate == removed || a.fate == aside })
 }
 
 // all returns the records of all attempts. They are the caller's to read until

@@ -284,6 +284,62 @@ func TestASourceThatSetsAsideAgainIsWell(t *testing.T) {
 	})
 }
 
+// TestWhatShowsThatASourceLetsGoAgain has one that could not let go of a record.
+func TestWhatShowsThatASourceLetsGoAgain(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		then  func(*claims)
+		after time.Duration
+		fails bool
+	}{
+		{"nothing", func(*claims) {}, 0, true},
+		{"that it has nothing else", func(s *claims) { s.poke() }, 0, true},
+		{"that it lets go of another", func(s *claims) { s.put(outboxtest.NewEvent("b0", "b")) }, 0, false},
+		{"that it sets another aside", func(s *claims) { s.put(outboxtest.NewEvent("c0", "c")) }, 0, false},
+		{"that it lost another", func(s *claims) { s.put(outboxtest.NewEvent("d0", "d")) }, 0, true},
+		{"that it has nothing more of what it kept", func(s *claims) { s.moveAway("a") }, time.Second, false},
+		{"that it hands it out again", func(*claims) {}, time.Second, true},
+		{"a failure of the destination", func(*claims) {}, 2 * time.Second, true},
+		{"that it has nothing more after that", func(s *claims) {
+			pass(2 * time.Second)
+			s.moveAway("a")
+		}, 2 * time.Second, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				source := newClaims(t)
+				source.onRemove = func(ids []string) error {
+					return map[string]error{"a0": errDisk, "d0": outbox.ErrLeaseLost}[ids[0]]
+				}
+				source.put(outboxtest.NewEvent("a0", "a"))
+				sender := &outboxtest.Sender{Fault: func(e event.Event, n int) outboxtest.Fault {
+					switch {
+					case e.Key.ID == "a0" && n > 1:
+						return outboxtest.Fault{Stall: true}
+					case e.Key.ID == "c0":
+						return outboxtest.Fault{Refuse: "no"}
+					default:
+						return outboxtest.Fault{}
+					}
+				}}
+				relay := newRelay(t, outbox.RelayConfig{Source: source, Sender: sender, AttemptTimeout: time.Second, Random: func() float64 { return 0 }})
+				stop := runInBubble(t, relay)
+				c.then(source)
+				pass(c.after)
+				if err := relay.Health(); errors.Is(err, outbox.ErrSourceFailing) != c.fails || errors.Is(err, errDisk) != c.fails {
+					t.Errorf("health %v, want the source to fail with %v: %v", err, errDisk, c.fails)
+				}
+				stop()
+				if err := relay.Health(); errors.Is(err, outbox.ErrSourceFailing) {
+					t.Errorf("health %v after Run, of which nothing is known any more", err)
+				}
+			})
+		})
+	}
+}
+
 func contains(errs []error, err error) bool {
 	for _, e := range errs {
 		if errors.Is(e, err) {
@@ -411,4 +467,22 @@ func TestEverythingIsReadBesideRun(t *testing.T) {
 	if err := <-result; err != nil {
 		t.Errorf("Run: %v", err)
 	}
+}
+
+func TestTheAgeIsThatOfTheOldestDelivered(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		observer := &observed{}
+		now := time.Now()
+		r := startBatches(t, outbox.Batching{MaxEvents: 9}, outbox.RelayConfig{Observer: observer}, "a0 b0 c0", func(r *batchRun) {
+			for i := range r.claims.pending {
+				r.claims.pending[i].Added = now.Add(time.Duration(10*i-40) * time.Second)
+			}
+			r.sender.Fault = faultAt(map[string]outboxtest.Fault{"a0": {Err: outboxtest.ErrUnavailable}})
+		})
+		if len(observer.heard) != 1 || observer.heard[0].Age != 30*time.Second {
+			t.Errorf("heard %+v, want one call with the age of b0, 30s", observer.heard)
+		}
+		r.finish(t)
+	})
 }

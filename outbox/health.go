@@ -14,9 +14,10 @@ var (
 	// and the relay goes on by itself.
 	ErrDestinationDown = errors.New("outbox: the destination is down")
 
-	// ErrSourceFailing is true where the source's last answer was an error:
-	// it hands nothing out, or can't let go of what was delivered, which is
-	// then delivered again.
+	// ErrSourceFailing is true where the source hands nothing out, since its
+	// last Next failed, or can't let go of what was delivered, which is then
+	// delivered again. The latter is over when it lets go of something, or has
+	// nothing more of what it kept.
 	ErrSourceFailing = errors.New("outbox: the source fails")
 )
 

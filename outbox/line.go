@@ -13,12 +13,11 @@ func (i *item) size() int { return len(i.record.Event.Data) + recordOverhead }
 
 // line is an ordering key with records at hand or out.
 type line struct {
+	history
 	ordering string
 	// first to last wait to be sent, in order.
 	first, last    *item
 	waiting, bytes int
-	// failures is how often the first one failed in a row.
-	failures int
 	// sending says that a call has records of the line out.
 	sending bool
 	// held says that the line has enough at hand, so that the source leaves

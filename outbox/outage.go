@@ -5,15 +5,19 @@ import (
 	"time"
 )
 
-// outage tells a destination that is down from records that fail. It knows no
-// clock. One goroutine owns it.
+// outage tells a destination that is down from records that fail. What shows
+// that it works ends one: that it proved something of a record, or that it failed
+// one for a reason that is the record's alone. A probe that its lease cut off
+// shows nothing, and only puts off the next one. It knows no clock. One goroutine
+// owns it.
 type outage struct {
-	// after is how many ordering keys must fail, with no success in between.
+	// after is how many ordering keys must fail, with no answer in between that
+	// shows that the destination works.
 	after   int
 	backoff backoff
 	random  func() float64
 
-	// suspects are the ordering keys that failed since the last success.
+	// suspects are the ordering keys that failed since the last such answer.
 	suspects map[string]struct{}
 	down     bool
 	probes   int // that failed in a row
@@ -36,6 +40,13 @@ func (o *outage) failed(ordering string, now time.Time, retryAfter time.Duration
 		o.down = true
 	}
 	o.probes++
+	o.putOff(now, retryAfter)
+}
+
+// unanswered notes a probe of which the destination had no time to say anything.
+func (o *outage) unanswered(now time.Time) { o.putOff(now, 0) }
+
+func (o *outage) putOff(now time.Time, retryAfter time.Duration) {
 	o.probeAt = now.Add(o.backoff.delay(o.probes, retryAfter, o.random()))
 }
 

@@ -27,8 +27,8 @@ type state struct {
 	resting int
 	// down is why the destination counts as down. Nil: it doesn't.
 	down error
-	// fetching and settling are the source's last errors, nil where it has
-	// worked since.
+	// fetching and settling are why the source hands out nothing, or can't let
+	// go of what was delivered.
 	fetching error
 	settling error
 }
@@ -55,19 +55,12 @@ func (p *progress) count(c *call, o Observation, now time.Time) {
 			Time:     c.settled,
 		})
 	}
-	switch {
-	case c.sourceErr != nil:
-		p.state.settling = c.sourceErr
-	case o.Delivered+o.Refused > 0:
-		p.state.settling = nil
-	}
 }
 
-// set takes in where the run stands, except for what calls tell.
+// set takes in where the run stands.
 func (p *progress) set(s state) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s.settling = p.state.settling
 	p.state = s
 }
 

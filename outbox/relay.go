@@ -51,20 +51,21 @@ type RelayConfig struct {
 	// also ends with the lease. Zero means [DefaultAttemptTimeout].
 	AttemptTimeout time.Duration
 	// MinBackoff and MaxBackoff bound how long an ordering key is left alone
-	// after a failure: MinBackoff, doubled at each further failure, less up
-	// to half by chance. Zero means [DefaultMinBackoff] and
-	// [DefaultMaxBackoff].
+	// after a failure, and a source that fails: MinBackoff, doubled at each
+	// further failure, less up to half by chance. Zero means
+	// [DefaultMinBackoff] and [DefaultMaxBackoff].
 	MinBackoff time.Duration
 	MaxBackoff time.Duration
 	// MaxRetryAfter caps what a destination may ask for in
 	// [Answer.RetryAfter]. Zero means [DefaultMaxRetryAfter].
 	MaxRetryAfter time.Duration
-	// DownAfter is how many ordering keys must fail, with no success in
-	// between, for the destination to count as down; failures for which
-	// [Answer.EventAlone] is set don't count. A destination that is down gets
-	// one record at a time, with the same back-off, until one succeeds: first
-	// those that never failed, the oldest first. Zero means
-	// [DefaultDownAfter].
+	// DownAfter is how many ordering keys must fail, with nothing in between
+	// that shows that the destination works, for it to count as down. A
+	// success shows that, a refusal, and a failure for which
+	// [Answer.EventAlone] is set; a call that ended with its lease shows
+	// nothing. A destination that is down gets one record at a time, with the
+	// same back-off, until an answer shows that it works: first those that
+	// never failed, the oldest first. Zero means [DefaultDownAfter].
 	DownAfter int
 	// Remember is of how many ordering keys, those that were acknowledged
 	// last, [Relay.LastAcknowledged] knows. Each takes some 300 bytes. Zero

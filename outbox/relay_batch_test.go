@@ -346,3 +346,54 @@ func TestARefusalCountsTheAttemptsAtItsOwnRecord(t *testing.T) {
 		}
 	})
 }
+
+func TestWhatIsSetAsideIsNotReleased(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := startBatches(t, outbox.Batching{MaxEvents: 9, InOrder: true}, outbox.RelayConfig{}, "a0 a1 a2", func(r *batchRun) {
+			r.sender.Fault = faultAt(map[string]outboxtest.Fault{"a1": {Refuse: "no"}})
+		})
+		if got := slices.Compact(r.claims.released); !slices.Equal(got, []string{"a2"}) {
+			t.Errorf("released %q, want only what stands behind the refused one", got)
+		}
+		r.wantPending(t, "")
+		r.finish(t)
+	})
+}
+
+func TestARefusalThatCannotBeSetAsideIsThatOfOneEvent(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		source := &outboxtest.Source{}
+		source.Fail(outboxtest.SetAside, errDisk)
+		for _, id := range []string{"a0", "b0"} {
+			source.Put(outboxtest.NewEvent(id, id[:1]))
+		}
+		sender := &outboxtest.Sender{Batch: outbox.Batching{MaxEvents: 9}, Fault: func(event.Event, int) outboxtest.Fault {
+			return outboxtest.Fault{Refuse: "no"}
+		}}
+		relay := newRelay(t, outbox.RelayConfig{Source: source, Sender: sender})
+		stop := runInBubble(t, relay)
+		if diff := cmp.Diff(outbox.Counts{Calls: 1, Sent: 2, Refused: 1, Unsettled: 1}, frontier(t, relay).Counts); diff != "" {
+			t.Errorf("counts (-want +got):\n%s", diff)
+		}
+		stop()
+	})
+}
+
+func TestTheLogNamesTheFirstFailureOfACall(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := startBatches(t, outbox.Batching{MaxEvents: 9}, outbox.RelayConfig{}, "a0 b0 c0 d0", func(r *batchRun) {
+			r.sender.Fault = faultAt(map[string]outboxtest.Fault{
+				"a0": {Err: outboxtest.ErrUnavailable}, "b0": {Bare: true}, "c0": {Err: outboxtest.ErrUnavailable}, "d0": {Bare: true},
+			})
+		})
+		for key, level := range map[string]string{"key.id=a0": "level=WARN", "key.id=b0": "level=ERROR"} {
+			if r.log.count(level, key, "records=2") != 1 || len(r.log.lines) != 2 {
+				t.Errorf("log %q, want one line at %s with %s for two records", r.log.lines, level, key)
+			}
+		}
+		r.finish(t)
+	})
+}

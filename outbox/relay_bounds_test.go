@@ -182,3 +182,46 @@ func TestCallsRiseWithSuccessesAndFallWithFailures(t *testing.T) {
 		r.finish(t)
 	})
 }
+
+// TestAFailureOfOneEventAloneTakesNoSuccessFromItsCall has it stand last in each
+// of as many calls as may be out.
+func TestAFailureOfOneEventAloneTakesNoSuccessFromItsCall(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		source := newClaims(t)
+		source.put(largeEvents(8, 8, 10)...)
+		sender := &outboxtest.Sender{Batch: outbox.Batching{MaxEvents: 2}, Fault: func(e event.Event, _ int) outboxtest.Fault {
+			if strings.ContainsAny(e.Key.ID, "1357") {
+				return outboxtest.Fault{Err: outboxtest.ErrUnavailable, EventAlone: true}
+			}
+			return outboxtest.Fault{}
+		}}
+		relay := newRelay(t, outbox.RelayConfig{Source: source, Sender: sender})
+		stop := runInBubble(t, relay)
+		if pace := frontier(t, relay).Pace; pace <= 4 {
+			t.Errorf("the pace is %d after calls that delivered, want more than at the beginning", pace)
+		}
+		stop()
+	})
+}
+
+// TestThePaceRisesAgainAfterAFailure has one call fail, which halves it, and then
+// many succeed.
+func TestThePaceRisesAgainAfterAFailure(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		source, events := newClaims(t), largeEvents(100, 100, 10)
+		source.put(events[0])
+		relay := newRelay(t, outbox.RelayConfig{Source: source, Sender: &outboxtest.Sender{Fault: failing("0", 1)}})
+		stop := runInBubble(t, relay)
+		if pace := frontier(t, relay).Pace; pace != 2 {
+			t.Errorf("the pace is %d after a failure, want 2", pace)
+		}
+		source.put(events[1:]...)
+		synctest.Wait()
+		if pace := frontier(t, relay).Pace; pace <= 2 {
+			t.Errorf("the pace is %d after 99 successes, want more than 2", pace)
+		}
+		stop()
+	})
+}

@@ -2,10 +2,14 @@ package outbox_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/settleonce/settleonce/outbox"
 	"github.com/settleonce/settleonce/outbox/event"
@@ -209,4 +213,172 @@ func TestNothingPassesWhatIsNotLeased(t *testing.T) {
 		r.wantPending(t, "a0 a1 a2")
 		r.finish(t)
 	})
+}
+
+// withholding is a source that hands records out and does not lease them, until
+// it was asked so often.
+type withholding struct {
+	*leasing
+	asked *int
+	until int
+}
+
+func (s withholding) Lease(records []outbox.Record) (leased []outbox.Record, until time.Time, done func()) {
+	leased, until, done = s.leasing.Lease(records)
+	if *s.asked < s.until {
+		leased = nil
+		s.lose("a")
+	}
+	return leased, until, done
+}
+
+// TestALeaseThatIsLostAgainAndAgainRests has a source hand out what it takes back
+// each time, before or after the call.
+func TestALeaseThatIsLostAgainAndAgainRests(t *testing.T) {
+	t.Parallel()
+	for _, after := range []bool{false, true} {
+		t.Run(fmt.Sprintf("after the call %v", after), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				const enough = 100 // A relay that never rests must come to an end.
+				began := time.Now()
+				var at []float64 // when each call began
+				asked := 0
+				leases := &leasing{
+					until: func() time.Time { return time.Now().Add(time.Minute) },
+					onLease: func() {
+						at = append(at, time.Since(began).Seconds())
+						asked++
+					},
+				}
+				var source outbox.LeasedSource = leases
+				if !after {
+					source = withholding{leases, &asked, enough}
+				}
+				cfg := outbox.RelayConfig{Source: source, Random: func() float64 { return 0 }}
+				r := startBatches(t, outbox.Batching{}, cfg, "a0", func(r *batchRun) {
+					leases.claims = r.claims
+					r.claims.onRemove = func([]string) error {
+						if after && asked < enough {
+							return outbox.ErrLeaseLost
+						}
+						return nil
+					}
+				})
+				pass(time.Minute)
+				if diff := cmp.Diff([]float64{0, 0, 1, 3, 7, 15, 31}, at); diff != "" {
+					t.Errorf("seconds at which calls began (-want +got):\n%s", diff)
+				}
+				r.wantPending(t, "a0")
+				r.finish(t)
+			})
+		})
+	}
+}
+
+// TestASuccessEndsTheCountOfLostLeases has every other call lose its lease.
+func TestASuccessEndsTheCountOfLostLeases(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		removes := 0
+		r := startLeased(t, outbox.Batching{}, time.Minute, "a0 a1 a2 a3", func(r *batchRun, _ *leasing) {
+			r.claims.onRemove = func([]string) error {
+				if removes++; removes%2 == 1 {
+					return outbox.ErrLeaseLost
+				}
+				return nil
+			}
+		})
+		r.wantCalls(t, "a0", "a0", "a1", "a1", "a2", "a2", "a3", "a3")
+		r.wantPending(t, "")
+		r.finish(t)
+	})
+}
+
+// TestALostLeaseForgetsNoFailures has one between two failures.
+func TestALostLeaseForgetsNoFailures(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		var at []float64
+		cfg := outbox.RelayConfig{Random: func() float64 { return 0 }}
+		r := startBatches(t, outbox.Batching{}, cfg, "a0", func(r *batchRun) {
+			r.sender.Fault = func(_ event.Event, n int) outboxtest.Fault {
+				at = append(at, time.Since(began).Seconds())
+				if n != 2 {
+					return outboxtest.Fault{Err: outboxtest.ErrUnavailable}
+				}
+				return outboxtest.Fault{}
+			}
+			r.claims.onRemove = func([]string) error { return outbox.ErrLeaseLost }
+		})
+		pass(6 * time.Second)
+		if diff := cmp.Diff([]float64{0, 1, 1, 3}, at); diff != "" {
+			t.Errorf("seconds at which calls began (-want +got):\n%s", diff)
+		}
+		r.finish(t)
+	})
+}
+
+// TestACallThatItsLeaseCutsOffSlowsNothingDown compares the pace after one with
+// that after one whose time is up, which halves it whatever the sender says.
+func TestACallThatItsLeaseCutsOffSlowsNothingDown(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		lease time.Duration
+		want  int
+	}{{time.Second, 4}, {time.Minute, 2}} {
+		synctest.Test(t, func(t *testing.T) {
+			source := &leasing{claims: newClaims(t), until: func() time.Time { return time.Now().Add(c.lease) }}
+			source.put(outboxtest.NewEvent("a0", "a"))
+			sender := &outboxtest.Sender{Fault: func(event.Event, int) outboxtest.Fault {
+				return outboxtest.Fault{Stall: true, Err: outboxtest.ErrUnavailable, EventAlone: true}
+			}}
+			relay := newRelay(t, outbox.RelayConfig{Source: source, Sender: sender})
+			stop := runInBubble(t, relay)
+			pass(min(c.lease, outbox.DefaultAttemptTimeout))
+			if pace := frontier(t, relay).Pace; pace != c.want {
+				t.Errorf("lease of %v: the pace is %d, want %d", c.lease, pace, c.want)
+			}
+			stop()
+		})
+	}
+}
+
+func TestALeaseThatIsLostBeforeTheCallIsNotTheDestinationsFault(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		lost := false
+		r := startLeased(t, outbox.Batching{}, time.Minute, "b0 c0", func(r *batchRun, s *leasing) {
+			s.onLease = func() {
+				if !lost {
+					lost = true
+					r.claims.moveAway("b")
+				}
+			}
+		})
+		r.wantCalls(t, "c0") // At once: the destination does not count as down.
+		r.finish(t)
+	})
+}
+
+// TestWhatIsNotLeasedIsNotCounted loses one of two ordering keys of a call, and then
+// all that a call has.
+func TestWhatIsNotLeasedIsNotCounted(t *testing.T) {
+	t.Parallel()
+	for ids, want := range map[string]outbox.Counts{"a0 a1 b0": {Calls: 1, Sent: 1, Delivered: 1}, "a0": {}} {
+		synctest.Test(t, func(t *testing.T) {
+			source := losing{&leasing{claims: newClaims(t), until: func() time.Time { return time.Now().Add(time.Minute) }}}
+			for _, id := range strings.Fields(ids) {
+				source.put(outboxtest.NewEvent(id, id[:1]))
+			}
+			sender := &outboxtest.Sender{Batch: outbox.Batching{MaxEvents: 9, InOrder: true}}
+			relay := newRelay(t, outbox.RelayConfig{Source: source, Sender: sender})
+			stop := runInBubble(t, relay)
+			if diff := cmp.Diff(want, frontier(t, relay).Counts); diff != "" {
+				t.Errorf("counts of %q (-want +got):\n%s", ids, diff)
+			}
+			stop()
+		})
+	}
 }

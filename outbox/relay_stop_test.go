@@ -164,3 +164,36 @@ func TestAClosedSourceEndsRunWhenWhatIsOutIsFinished(t *testing.T) {
 		}
 	})
 }
+
+// closingLate is a source that is closed while it is asked for records, and that
+// hands out what it has all the same.
+type closingLate struct{ *claims }
+
+func (s closingLate) Next(ctx context.Context, limit int, except map[string]struct{}) ([]outbox.Record, error) {
+	records, err := s.claims.Next(ctx, limit, except)
+	if err != nil {
+		return records, err
+	}
+	<-ctx.Done()
+	return records, outbox.ErrClosed
+}
+
+func TestAStopTellsThatTheSourceWasClosed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		source, sender := closingLate{newClaims(t)}, &outboxtest.Sender{}
+		source.put(outboxtest.NewEvent("a0", "a"))
+		relay := newRelay(t, outbox.RelayConfig{Source: source, Sender: sender})
+		ctx, stop := context.WithCancel(t.Context())
+		result := make(chan error, 1)
+		go func() { result <- relay.Run(ctx) }()
+		synctest.Wait()
+		stop()
+		if err := <-result; !errors.Is(err, outbox.ErrClosed) {
+			t.Errorf("Run: %v, want %v", err, outbox.ErrClosed)
+		}
+		if left, out := source.left(); len(left) != 1 || out != 0 || len(sender.Attempts()) != 0 {
+			t.Errorf("%q are left and %d of them not released, after %d attempts; want a0 untouched", left, out, len(sender.Attempts()))
+		}
+	})
+}

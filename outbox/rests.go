@@ -13,10 +13,21 @@ const maxResting = 1 << 16
 // minOver is how many rests that are over are not worth a look.
 const minOver = 64
 
-// rest is an ordering key whose last attempt failed.
+// history is what is known of an ordering key since its last success.
+type history struct {
+	// failures is how often its first record failed.
+	failures int
+	// losses is how often the source handed it out and then said that it is
+	// another relay's.
+	losses int
+	// unsettled says that the source could not let go of a record.
+	unsettled bool
+}
+
+// rest is an ordering key whose last attempt did not make it.
 type rest struct {
+	history
 	ordering string
-	failures int // in a row
 	due      time.Time
 	// over says that the source may return the key's records again.
 	over bool
@@ -29,6 +40,9 @@ type rests struct {
 	all   map[string]*rest
 	alone heap[*rest] // those that are not over, by their ends
 	over  []*rest     // not all of them are in all any more
+	// unsettled counts those in all of whose records the source could not let
+	// go.
+	unsettled int
 }
 
 func newRests() *rests {
@@ -47,17 +61,26 @@ func (r *rests) of(ordering string) *rest {
 }
 
 // begin leaves an ordering key alone, which has no rest or one that is over.
-func (r *rests) begin(ordering string, failures int, due time.Time) {
-	rest := &rest{ordering: ordering, failures: failures, due: due}
+func (r *rests) begin(ordering string, past history, due time.Time) {
+	r.forget(ordering)
+	rest := &rest{history: past, ordering: ordering, due: due}
 	r.all[ordering] = rest
 	r.alone.push(rest)
+	if past.unsettled {
+		r.unsettled++
+	}
 }
 
 // forget ends what is known of an ordering key whose rest is over, if it had
 // one.
 func (r *rests) forget(ordering string) {
-	if len(r.all) > 0 {
-		delete(r.all, ordering)
+	rest := r.of(ordering)
+	if rest == nil {
+		return
+	}
+	delete(r.all, ordering)
+	if rest.unsettled {
+		r.unsettled--
 	}
 }
 
@@ -109,11 +132,14 @@ func (r *rests) next() (time.Time, bool) {
 
 // sweep forgets each rest that is over unless its ordering key is in use.
 func (r *rests) sweep(inUse func(ordering string) bool) {
-	for _, rest := range r.over {
-		if r.all[rest.ordering] == rest && !inUse(rest.ordering) {
-			delete(r.all, rest.ordering)
+	r.over = slices.DeleteFunc(r.over, func(rest *rest) bool {
+		if r.all[rest.ordering] != rest {
+			return true
 		}
-	}
-	clear(r.over)
-	r.over = r.over[:0]
+		if inUse(rest.ordering) {
+			return false
+		}
+		r.forget(rest.ordering)
+		return true
+	})
 }

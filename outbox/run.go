@@ -22,6 +22,9 @@ type relayRun struct {
 	fetchFailures int
 	fetchAt       time.Time
 	fetchErr      error
+	// settleErr is why the source could not let go of a record, nil where it
+	// has let go of one since.
+	settleErr error
 	// closed is the error of a source that was closed.
 	closed error
 }
@@ -227,6 +230,12 @@ func (r *relayRun) called(c *call) {
 	case c.answered:
 		r.pace.succeeded(c.round, len(c.attempts), c.send, used)
 	}
+	switch {
+	case c.sourceErr != nil:
+		r.settleErr = c.sourceErr
+	case c.settledAny():
+		r.settleErr = nil
+	}
 	r.schedule.done(c, r.relay.now())
 	r.giveBack()
 	if c.leaseDone != nil {
@@ -249,7 +258,7 @@ func (r *relayRun) stop() {
 	if r.schedule.except.lent {
 		f := <-r.fetches
 		r.schedule.add(f.records)
-		if errors.Is(f.err, ErrClosed) && r.closed == nil {
+		if errors.Is(f.err, ErrClosed) {
 			r.closed = f.err
 		}
 	}
@@ -272,5 +281,15 @@ func (r *relayRun) publish() {
 		resting:  s.rests.alone.len(),
 		down:     s.outage.err(),
 		fetching: r.fetchErr,
+		settling: r.settling(),
 	})
+}
+
+// settling returns why the source can't let go of records, as far as is known:
+// nil once it has let go of one, or has nothing more of those that it kept.
+func (r *relayRun) settling() error {
+	if r.schedule.rests.unsettled == 0 {
+		return nil
+	}
+	return r.settleErr
 }

@@ -111,7 +111,7 @@ func (s *schedule) addItem(i *item) {
 		}
 		l = &line{ordering: ordering}
 		if rest != nil {
-			l.failures = rest.failures
+			l.history = rest.history
 		}
 		s.lines[ordering] = l
 	}
@@ -200,8 +200,11 @@ func (s *schedule) done(c *call, now time.Time) {
 		s.lineDone(c.attempts[first:end], now)
 		first = end
 	}
-	if c.answered {
+	switch {
+	case c.works:
 		s.outage.answered()
+	case c.down && c.leaseEnded:
+		s.outage.unanswered(now)
 	}
 }
 
@@ -214,7 +217,7 @@ func (s *schedule) lineDone(attempts []attempt, now time.Time) {
 		a := &attempts[i]
 		s.bytes -= len(a.record.Event.Data) + recordOverhead
 		if a.fate == removed {
-			l.failures = 0
+			l.history = history{}
 			continue
 		}
 		for j := i + 1; j < len(attempts); j++ {
@@ -245,15 +248,15 @@ func (s *schedule) stopped(l *line, attempts []attempt, now time.Time) {
 	l.first, l.last, l.waiting, l.bytes = nil, nil, 0, 0
 	s.drop(l)
 	s.recall(l.ordering)
-	s.rests.forget(l.ordering)
 
 	a := &attempts[0]
-	if a.fate != kept && a.fate != unsettled {
+	if a.fate == aside {
+		s.rests.forget(l.ordering)
 		s.more = true
 		return
 	}
-	failures := l.failures + 1
-	s.rests.begin(l.ordering, failures, now.Add(s.backoff.delay(failures, a.retryAfter, s.random())))
+	past, delay := s.after(l.history, a)
+	s.rests.begin(l.ordering, past, now.Add(delay))
 	s.except.set(l.ordering, true)
 	if a.fate == kept && !a.blameless {
 		wasDown := s.outage.down
@@ -262,6 +265,23 @@ func (s *schedule) stopped(l *line, attempts []attempt, now time.Time) {
 			s.restAgain()
 		}
 	}
+}
+
+// after returns what is known of an ordering key after an attempt that did not
+// make it, and how long it rests. A first loss to another relay is no reason to
+// rest: mostly the source has nothing of the ordering key then. But one that
+// hands out again what it will take back would have it sent again and again.
+func (s *schedule) after(past history, a *attempt) (history, time.Duration) {
+	if a.fate == lost || a.fate == forgotten {
+		past.losses++
+		if past.losses == 1 {
+			return past, 0
+		}
+		return past, s.backoff.delay(past.losses-1, 0, s.random())
+	}
+	past.failures++
+	past.unsettled = past.unsettled || a.fate == unsettled
+	return past, s.backoff.delay(past.failures, a.retryAfter, s.random())
 }
 
 // restAgain lets every ordering key whose rest is over and that is not out rest
@@ -276,8 +296,7 @@ func (s *schedule) restAgain() {
 			s.ready -= min(l.waiting, s.bounds.perCall)
 			s.handBack(l.first)
 			l.first, l.last, l.waiting, l.bytes = nil, nil, 0, 0
-			s.drop(l)
-			s.recall(ordering)
+			s.drop(l) // What is on its way of it goes back, since it rests.
 		}
 		s.except.set(ordering, true)
 	}

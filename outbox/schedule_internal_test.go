@@ -100,7 +100,7 @@ func finishOne(s *schedule, calls []*call, random *rand.Rand, now time.Time) []*
 			c.attempts[i].fate = fate(random.IntN(int(forgotten) + 1))
 		}
 	}
-	c.answered = random.IntN(2) == 0
+	c.works = random.IntN(2) == 0
 	s.done(c, now)
 	return append(calls[:at], calls[at+1:]...)
 }
@@ -184,7 +184,7 @@ func TestWhatFailedRestsAgainWhenTheDestinationGoesDown(t *testing.T) {
 		t.Errorf("%d ordering keys at hand, %d queued, %d resting, %d left out; want d out and the others to rest",
 			len(s.lines), s.queue.len(), s.rests.alone.len(), len(s.except.keys))
 	}
-	out.attempts[0].fate, out.answered = removed, true
+	out.attempts[0].fate, out.works = removed, true
 	s.done(out, now)
 	if s.rests.of("d") != nil || s.rests.alone.len() != 3 {
 		t.Errorf("d is known to have failed, or %d ordering keys rest", s.rests.alone.len())
@@ -196,23 +196,168 @@ func TestWhatFailedRestsAgainWhenTheDestinationGoesDown(t *testing.T) {
 	}
 }
 
-// TestASuccessEndsWhatIsKnownOfFailures has a record of an ordering key fail, and
-// succeed, and another of it come after, while the source always has more.
-func TestASuccessEndsWhatIsKnownOfFailures(t *testing.T) {
+// TestWhatEndsWhatIsKnownOfFailures has a record of an ordering key fail, and go,
+// and another of it come after, while the source always has more.
+func TestWhatEndsWhatIsKnownOfFailures(t *testing.T) {
+	t.Parallel()
+	for _, gone := range []fate{removed, aside} {
+		now := time.Unix(1_000_000, 0)
+		s := newSchedule(1, Batching{MaxEvents: 1}, backoff{min: time.Second, max: time.Minute}, 9, func() float64 { return 0 })
+		for i, want := range []int{1, 2, 1} {
+			s.add([]Record{{Event: event.Event{OrderingKey: "a"}}})
+			c := s.take(1)
+			if c == nil || c.attempts[0].number != want {
+				t.Fatalf("fate %d: send %d is %+v, want attempt %d", gone, i, c, want)
+			}
+			if i == 1 {
+				c.attempts[0].fate = gone
+			}
+			s.done(c, now)
+			now = now.Add(time.Minute)
+			s.endRests(now, 9)
+		}
+	}
+}
+
+// TestADestinationThatIsDownNeedsOneThatNeverFailed asks what is of use while it
+// is down, with different ordering keys at hand.
+func TestADestinationThatIsDownNeedsOneThatNeverFailed(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_000_000, 0)
-	s := newSchedule(1, Batching{MaxEvents: 1}, backoff{min: time.Second, max: time.Minute}, 9, func() float64 { return 0 })
-	for i, want := range []int{1, 2, 1} {
-		s.add([]Record{{Event: event.Event{OrderingKey: "a"}}})
-		c := s.take(1)
-		if c == nil || c.attempts[0].number != want {
-			t.Fatalf("send %d is %+v, want attempt %d", i, c, want)
+	s := newSchedule(1, Batching{MaxEvents: 1}, backoff{min: time.Second, max: time.Minute}, 1, func() float64 { return 0 })
+	add := func(id string) { s.add([]Record{{ID: id, Event: event.Event{OrderingKey: id}}}) }
+	fail := func() { s.done(s.take(1), now) }
+	for _, step := range []struct {
+		atHand string
+		do     func()
+		wanted bool
+	}{
+		{"one that failed and one that never failed", func() {
+			add("a")
+			fail()
+			now = now.Add(time.Second)
+			s.endRests(now, 1)
+			add("a")
+			add("b")
+		}, false},
+		{"one that failed", fail, true},
+		{"nothing", fail, true},
+		{"one that never failed", func() { add("c") }, false},
+	} {
+		step.do()
+		if got := s.appetite(); got > 0 != step.wanted {
+			t.Errorf("with %s at hand it asks for %d, want any: %v", step.atHand, got, step.wanted)
 		}
-		if i == 1 {
-			c.attempts[0].fate = removed
+	}
+}
+
+// TestTheOldestGoesFirstThoughItWasHandedOutLast has an older record come after a
+// newer one of another ordering key, as one does whose rest is over.
+func TestTheOldestGoesFirstThoughItWasHandedOutLast(t *testing.T) {
+	t.Parallel()
+	s := newSchedule(1, Batching{MaxEvents: 1}, backoff{}, 1, rand.Float64)
+	for _, second := range []int64{2, 1, 3} {
+		s.add([]Record{{ID: fmt.Sprint(second), Added: time.Unix(second, 0), Event: event.Event{OrderingKey: fmt.Sprint(second)}}})
+	}
+	var got []string
+	for c := s.take(1); c != nil; c = s.take(1) {
+		got = append(got, c.attempts[0].record.ID)
+	}
+	if diff := cmp.Diff([]string{"1", "2", "3"}, got); diff != "" {
+		t.Errorf("sent (-want +got):\n%s", diff)
+	}
+}
+
+// TestTheSizeOfRecordsBoundsHowManyAreAskedFor sees records of one size before it
+// asks.
+func TestTheSizeOfRecordsBoundsHowManyAreAskedFor(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ size, least, most int }{
+		{0, mostFetched, mostFetched},
+		{1 << 20, bytesFetched >> 20 * 9 / 10, bytesFetched >> 20},
+	} {
+		s := newSchedule(1000, Batching{MaxEvents: 1}, backoff{}, 1, rand.Float64)
+		data := make([]byte, c.size)
+		for i := range 50 {
+			s.add([]Record{{Event: event.Event{OrderingKey: fmt.Sprint(i), Data: data}}})
 		}
-		s.done(c, now)
-		now = now.Add(time.Minute)
-		s.endRests(now, 9)
+		if got := s.appetite(); got < c.least || got > c.most {
+			t.Errorf("it asks for %d after records of %d bytes, want %d to %d", got, c.size, c.least, c.most)
+		}
+	}
+}
+
+// TestALineThatRunsLowGetsMore fills an ordering key, by number or by size, and
+// sends half of it.
+func TestALineThatRunsLowGetsMore(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ full, data int }{{mostPerLine, 0}, {bytesPerLine >> 20, 1<<20 - recordOverhead}} {
+		s := newSchedule(1, Batching{MaxEvents: 1}, backoff{}, 1, rand.Float64)
+		records := make([]Record, c.full)
+		for i := range records {
+			records[i].Event.Data = make([]byte, c.data)
+		}
+		s.add(records)
+		s.more = false
+		for sent := range c.full / 2 {
+			if len(s.except.keys) != 1 || s.more {
+				t.Fatalf("after %d records the source is asked for more, want %d of %d", sent, c.full/2, c.full)
+			}
+			call := s.take(1)
+			call.attempts[0].fate = removed
+			s.done(call, time.Time{})
+		}
+		if len(s.except.keys) != 0 || !s.more {
+			t.Errorf("%d ordering keys are left out with half of %d sent, more is %v", len(s.except.keys), c.full, s.more)
+		}
+	}
+}
+
+func TestALineHasEnoughForTwoCalls(t *testing.T) {
+	t.Parallel()
+	for _, batching := range []Batching{{MaxEvents: 1}, {MaxEvents: 1000}, {MaxEvents: 1000, InOrder: true}} {
+		if b := newBounds(1, batching); b.perLine < 2*b.perCall || b.atHand < 2*b.perLine {
+			t.Errorf("%+v: %d of an ordering key are enough, %d altogether, with %d a call", batching, b.perLine, b.atHand, b.perCall)
+		}
+	}
+}
+
+// TestWhatIsCrowdedIsCut hands out far more of some ordering keys than is enough
+// of each.
+func TestWhatIsCrowdedIsCut(t *testing.T) {
+	t.Parallel()
+	s := newSchedule(1, Batching{MaxEvents: 1000}, backoff{}, 1, rand.Float64)
+	const lines, each = 40, 2000
+	for i := range lines {
+		records := make([]Record, each)
+		for j := range records {
+			records[j].Event.OrderingKey = fmt.Sprint(i)
+		}
+		s.add(records)
+	}
+	if s.waiting < s.bounds.atHand || s.bytes >= bytesAtHand {
+		t.Fatalf("%d records of %d bytes are at hand, want too many and not too large", s.waiting, s.bytes)
+	}
+	if got := s.appetite(); got == 0 || s.waiting != lines*mostPerLine || len(s.unwanted) != lines*(each-mostPerLine) {
+		t.Errorf("%d are asked for, %d at hand, %d released; want some, %d, %d", got, s.waiting, len(s.unwanted), lines*mostPerLine, lines*(each-mostPerLine))
+	}
+}
+
+func TestNoFurtherOrderingKeysAreTakenOnWhereTooManyRest(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_000_000, 0)
+	s := newSchedule(1, Batching{MaxEvents: 1}, backoff{}, 1, rand.Float64)
+	for i := range maxResting {
+		if s.appetite() == 0 {
+			t.Fatalf("nothing is asked for with %d ordering keys resting, want that at %d", i, maxResting)
+		}
+		s.rests.begin(fmt.Sprint(i), history{failures: 1}, now)
+	}
+	if got := s.appetite(); got != 0 {
+		t.Errorf("%d are asked for with %d ordering keys resting", got, maxResting)
+	}
+	s.endRests(now, 1)
+	if s.appetite() == 0 {
+		t.Error("nothing is asked for though a rest is over")
 	}
 }

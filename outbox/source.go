@@ -101,5 +101,7 @@ type LeasedSource interface {
 }
 
 // ErrLeaseLost is true where a record is not this relay's any more. Nothing was
-// changed; the relay that has it now delivers it, which may be once more.
+// changed; the relay that has it now delivers it, which may be once more. A source
+// that hands out again what it says this of, or what it does not lease, has the
+// ordering key rest as after failures, from the second time on.
 var ErrLeaseLost = errors.New("outbox: the record is another relay's now")

@@ -22,9 +22,9 @@ const (
 
 // SenderConfig says how a [Sender] works.
 type SenderConfig struct {
-	// URL is where events are posted: absolute, http or https, without user
-	// information and fragment. Use https where the network is not your own.
-	// It must be set.
+	// URL is where events are posted: absolute, http or https, with a host,
+	// without user information and fragment. Use https where the network is
+	// not your own. It must be set.
 	URL string
 
 	// Client sends the requests. The sender uses a copy that follows no
@@ -57,8 +57,8 @@ func (c SenderConfig) validate() error {
 	switch {
 	case c.URL == "":
 		broken = append(broken, "URL must be set")
-	case err != nil || target.Host == "" || target.Scheme != "http" && target.Scheme != "https":
-		broken = append(broken, "URL must be an absolute http or https URL")
+	case err != nil || target.Hostname() == "" || target.Scheme != "http" && target.Scheme != "https":
+		broken = append(broken, "URL must be an absolute http or https URL with a host")
 	case target.User != nil || target.Fragment != "":
 		broken = append(broken, "URL must have neither user information nor a fragment")
 	}

@@ -24,10 +24,11 @@ func TestNewSenderNamesEveryWrongField(t *testing.T) {
 	t.Parallel()
 	for url, rule := range map[string]string{
 		"":                            "URL must be set",
-		"/relative":                   "URL must be an absolute http or https URL",
-		"ftp://example.com":           "URL must be an absolute http or https URL",
-		"http:///path":                "URL must be an absolute http or https URL",
-		"http://exa mple.com":         "URL must be an absolute http or https URL",
+		"/relative":                   "URL must be an absolute http or https URL with a host",
+		"ftp://example.com":           "URL must be an absolute http or https URL with a host",
+		"http://:8080/path":           "URL must be an absolute http or https URL with a host",
+		"http:///path":                "URL must be an absolute http or https URL with a host",
+		"http://exa mple.com":         "URL must be an absolute http or https URL with a host",
 		"https://u:pass@example.com/": "URL must have neither user information nor a fragment",
 		"https://example.com/#a":      "URL must have neither user information nor a fragment",
 	} {
