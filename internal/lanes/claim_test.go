@@ -172,6 +172,55 @@ func TestReleasedRecordsComeOldestFirst(t *testing.T) {
 	}
 }
 
+// What is owed of a key begins earlier by the time that its rows come: all of them
+// wait for the earlier one.
+func TestReleaseWhileOwedRowsAreAskedFor(t *testing.T) {
+	t.Parallel()
+	for method, first := range map[lanestest.Method]int{
+		lanestest.ReadAt: 2, // One record is owed,
+		lanestest.ReadOf: 1, // or several.
+	} {
+		t.Run(string(method), func(t *testing.T) {
+			t.Parallel()
+			bubble(t, func(r *rig) {
+				door := newDoor(r.memory)
+				source := r.source(on(door))
+				r.put("a", "a", "a")
+				records := r.next(source, 10)
+				source.Release(records[first:])
+				answer := make(chan struct{})
+				door.set(func() { door.after[method] = answer })
+				got := make(chan string, 1)
+				go func() {
+					records, err := source.Next(context.WithoutCancel(r.Context()), 10, nil)
+					got <- fmt.Sprint(text(records), err)
+				}()
+				synctest.Wait()
+				source.Release(records[:first])
+				close(answer)
+				if got, want := <-got, "a1 a2 a3<nil>"; got != want {
+					r.Fatalf("got %q, want %q", got, want)
+				}
+			})
+		})
+	}
+}
+
+// The rows of other keys were all that one query took: what a key owes begins no
+// earlier than before, so that it does not wait for what is handed out of it.
+func TestOwedRowsThatAQueryDidNotReachBeginWhereTheyDid(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(r *rig) {
+		source := r.source()
+		r.put("b", "b", "a", "a", "a")
+		records := r.next(source, 10)
+		source.Release(records[:2])
+		source.Release(records[3:])
+		r.want(r.next(source, 1), "b1")
+		r.want(r.next(source, 10), "b2 a4 a5")
+	})
+}
+
 func TestCallsOfNextWaitForEachOther(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(r *rig) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -214,6 +215,42 @@ func TestSetAsideThatTakesEffectLateHoldsNothingBack(t *testing.T) {
 			r.Fatalf("there are %d dead letters, %v", len(letters), err)
 		}
 		r.want(r.next(source, 1), "a2")
+	})
+}
+
+// The same in a round that has passed the place where it raises the epoch: only
+// the next one may ask what is held back.
+func TestSetAsideDuringARoundHoldsBackUntilTheNextOne(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(r *rig) {
+		door := newDoor(r.memory)
+		source, rival := r.source(on(door), holdBack), r.source()
+		r.next(source, 1)
+		r.next(rival, 1)
+		r.until("they share", func() bool { return slices.Equal(lanesOf(source, rival), []int{128, 128}) })
+		key := r.keysOf(1, 1)[0]
+		r.put(key, key)
+		records := r.next(source, 1)
+
+		taken, renewed, buried := make(chan struct{}), make(chan struct{}), make(chan struct{})
+		took := door.count(lanestest.Take)
+		door.set(func() { door.before[lanestest.Take] = taken })
+		if err := rival.Close(r.Context()); err != nil {
+			r.Fatal(err)
+		}
+		r.until("it takes lanes", func() bool { return door.count(lanestest.Take) > took })
+		door.set(func() { door.before[lanestest.Renew], door.late[lanestest.Bury] = renewed, buried })
+		err := source.SetAside(r.Context(), records[0], outbox.Refusal{Reason: "no"})
+		if !errors.Is(err, errAway) {
+			r.Fatalf("SetAside = %v", err)
+		}
+		source.Release(records)
+		close(taken)
+		synctest.Wait() // That round is over, and the next one renews.
+		close(buried)
+		synctest.Wait()
+		close(renewed)
+		r.want(r.next(source, 10), "")
 	})
 }
 

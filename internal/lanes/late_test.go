@@ -129,6 +129,25 @@ func TestLateEventWakes(t *testing.T) {
 	})
 }
 
+// The sweep in the background has failed, and nothing else would look.
+func TestLateEventWakesAfterASweepThatFailed(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(r *rig) {
+		door := newDoor(r.memory)
+		source := r.source(on(door), func(cfg *lanes.Config) { cfg.Lease, cfg.Rescan = time.Hour, time.Hour })
+		source.SetNarrow(0)
+		late := r.begin("a")
+		r.put("b")
+		r.want(r.next(source, 10), "b2")
+		late.Commit()
+		door.set(func() { door.fail[lanestest.Heads] = errAway })
+		r.want(r.next(source, 10), "")
+		r.until("the sweep fails", func() bool { return errors.Is(source.State().Err, errAway) })
+		door.set(func() { clear(door.fail) })
+		r.until("it comes", func() bool { return awake(source) && text(r.next(source, 10)) == "a1" })
+	})
+}
+
 // One event of a key is in a span that is still to be swept, and the next one in
 // a span that is swept at once.
 func TestLateEventsOfOneKeyComeInOrder(t *testing.T) {
@@ -183,13 +202,13 @@ func TestOpenTransactionHidesNothing(t *testing.T) {
 
 func TestRollbackLeavesNoDoubt(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(r *rig) {
-		source := r.source()
+	narrowAndWide(t, func(r *rig, source *lanes.Source) {
 		gone := r.begin("a")
 		r.put("b")
 		r.want(r.next(source, 10), "b2")
 		gone.Rollback()
 		r.want(r.next(source, 10), "")
+		synctest.Wait() // For the sweep in the background.
 		if got := source.State(); got.Floor != 2 {
 			r.Fatalf("State = %+v; want the floor at the frontier", got)
 		}
@@ -262,6 +281,25 @@ func TestRescanFollowsAFailure(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestOneRescanFollowsAFailure(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(r *rig) {
+		door := newDoor(r.memory)
+		source := r.source(on(door), func(cfg *lanes.Config) { cfg.Rescan = time.Hour })
+		r.put("a")
+		r.remove(source, r.next(source, 1)...)
+		door.set(func() { door.fail[lanestest.Read] = errAway })
+		if _, err := source.Next(r.Context(), 1, nil); !errors.Is(err, errAway) {
+			r.Fatalf("Next = %v", err)
+		}
+		door.set(func() { clear(door.fail) })
+		r.pass(10 * lease)
+		if n := door.count(lanestest.Heads); n != 1 {
+			r.Fatalf("%d looks below the frontier, want those of one rescan", n)
+		}
+	})
 }
 
 // A rescan that always runs into a time limit takes no more of the server's time

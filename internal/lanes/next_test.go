@@ -143,13 +143,7 @@ func TestTakenLanesKeepWhatIsInDoubt(t *testing.T) {
 		r.next(first, 1)
 		r.next(second, 1)
 		r.until("they share", func() bool { return slices.Equal(lanesOf(first, second), []int{128, 128}) })
-		var mine []string // ordering keys in lanes of the first
-		for n := 0; len(mine) < 3; n++ {
-			e := r.event(decimal(n))
-			if r.memory.HolderOf(r.memory.LaneOf(e.Ordering())) == 1 {
-				mine = append(mine, decimal(n))
-			}
-		}
+		mine := r.keysOf(1, 3)
 		late := r.begin(mine[0])
 		r.put(mine[1])
 		r.want(r.next(first, 10), mine[1]+"2")

@@ -99,6 +99,17 @@ func (r *rig) next(source *lanes.Source, limit int, except ...string) []outbox.R
 	return records
 }
 
+// keysOf returns n ordering keys in lanes that a member holds.
+func (r *rig) keysOf(member int64, n int) (keys []string) {
+	for candidate := 0; len(keys) < n; candidate++ {
+		e := r.event(decimal(candidate))
+		if r.memory.HolderOf(r.memory.LaneOf(e.Ordering())) == member {
+			keys = append(keys, decimal(candidate))
+		}
+	}
+	return keys
+}
+
 // except is the set of what [event.Event.Ordering] returns for the keys.
 func (r *rig) except(orderings ...string) map[string]struct{} {
 	except := make(map[string]struct{})

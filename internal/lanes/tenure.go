@@ -218,9 +218,9 @@ func (t *tenure) frontier() int64 {
 	return frontier
 }
 
-// readable reports whether the row is of a lane that may be handed out from,
-// and below that lane's frontier, and not handed out.
+// readable reports whether the row, which is owed, is of a lane that may be handed
+// out from, and below that lane's frontier.
 func (t *tenure) readable(row *Row) bool {
 	r := t.reader[row.Lane]
-	return r != nil && row.Position <= r.frontier && t.out[row.Position] == nil
+	return r != nil && row.Position <= r.frontier
 }
