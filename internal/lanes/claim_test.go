@@ -43,6 +43,7 @@ func TestRecordsThatWereNotLeasedComeAgain(t *testing.T) {
 		r.put("a", "a", "a", "b")
 		records := r.next(source, 10)
 		clock.push(lease*2/3, 0)
+		awake(source)
 		if leased, _, _ := source.Lease(records[1:2]); len(leased) > 0 {
 			r.Fatalf("Lease gave %q", text(leased))
 		}
@@ -63,8 +64,10 @@ func TestRemoveOfWhatIsGone(t *testing.T) {
 		r.remove(source, records[0])
 		r.remove(source, records[:2]...)
 		r.remove(source, records[:2]...)
-		if err := source.Remove(r.Context(), []outbox.Record{{ID: "x"}}); err == nil {
-			r.Fatal("Remove took an ID that is no position")
+		for _, id := range []string{"x", "0", "-1"} {
+			if err := source.Remove(r.Context(), []outbox.Record{{ID: id}}); err == nil {
+				r.Fatalf("Remove took the ID %q, which is no position", id)
+			}
 		}
 		if left := r.memory.Pending(); len(left) != 1 {
 			r.Fatalf("%d events are left, want b's", len(left))
@@ -81,13 +84,33 @@ func TestRemoveOfWhatIsNotHandedOut(t *testing.T) {
 		r.put("a", "a", "b")
 		records := r.next(source, 2)
 		r.want(records, "a1 a2")
+		awake(source)
 		stranger := records[0]
 		stranger.ID = "3"
 		err := source.Remove(r.Context(), []outbox.Record{records[0], stranger})
 		if !errors.Is(err, outbox.ErrLeaseLost) {
 			r.Fatalf("Remove = %v; want ErrLeaseLost", err)
 		}
+		if !awake(source) {
+			r.Fatal("it does not wake")
+		}
 		r.want(r.next(source, 10), "a2 b3")
+	})
+}
+
+func TestSetAsideOfWhatIsNotHandedOut(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(r *rig) {
+		source := r.source(holdBack)
+		r.put("a", "a", "b")
+		records := r.next(source, 2)
+		stranger := records[0]
+		stranger.ID = "3"
+		err := source.SetAside(r.Context(), stranger, outbox.Refusal{Reason: "no"})
+		if !errors.Is(err, outbox.ErrLeaseLost) {
+			r.Fatalf("SetAside = %v; want ErrLeaseLost", err)
+		}
+		r.want(r.next(source, 10), "a1 a2 b3")
 	})
 }
 
@@ -128,6 +151,20 @@ func TestOwedRowsWaitForThoseThatAreHandedOut(t *testing.T) {
 			r.Fatal("it does not wake")
 		}
 		r.want(r.next(source, 10), "a3")
+	})
+}
+
+// What was owed turned out to begin at the very record that is handed out.
+func TestOwedRowsWaitForTheOneThatTheyBeginWith(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(r *rig) {
+		source := r.source()
+		r.put("a", "a")
+		records := r.next(source, 1)
+		source.Reopened(records[0].Event.Ordering())
+		r.want(r.next(source, 10), "")
+		source.Release(records)
+		r.want(r.next(source, 10), "a1 a2")
 	})
 }
 

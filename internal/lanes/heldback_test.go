@@ -166,6 +166,23 @@ func TestTakenLanesKnowWhatIsHeldBack(t *testing.T) {
 	})
 }
 
+func TestNextAsksUntilItKnowsWhatIsHeldBack(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(r *rig) {
+		door := newDoor(r.memory)
+		source := r.source(on(door))
+		r.put("a")
+		door.set(func() { door.fail[lanestest.HeldBack] = errAway })
+		for range 2 {
+			if records, err := source.Next(r.Context(), 1, nil); !errors.Is(err, errAway) {
+				r.Fatalf("Next = %q, %v", text(records), err)
+			}
+		}
+		door.set(func() { clear(door.fail) })
+		r.want(r.next(source, 1), "a1")
+	})
+}
+
 func TestNothingFollowsWhileARecordIsSetAside(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(r *rig) {

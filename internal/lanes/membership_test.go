@@ -202,7 +202,9 @@ func TestLeaseEndsByEitherClock(t *testing.T) {
 		ends            bool
 	}{
 		{"neither", 0, 0, false},
+		{"both go on for a while", lease / 2, lease / 2, false},
 		{"both go on", lease, lease, true},
+		{"suspended for a while", lease / 2, 0, false},
 		{"suspended", lease, 0, true},
 		{"paused while the wall clock was set back", -time.Hour, lease, true},
 		{"paused while the wall clock was set back by as much", 0, lease, true},
@@ -226,6 +228,10 @@ func TestLeaseEndsByEitherClock(t *testing.T) {
 					r.Fatalf("Lease gave %q until %v", text(leased), until)
 				}
 				if !test.ends {
+					want := lease*5/8 - max(test.wall, test.monotonic)
+					if left := until.Sub(clock.Now().Wall); left != want {
+						r.Fatalf("the lease lasts for %v, want %v", left, want)
+					}
 					return
 				}
 				clock.push(-test.wall, 0) // It does not come back by itself.
@@ -300,6 +306,20 @@ func (r *rig) steal(id int64) {
 	}
 }
 
+func TestLossWakes(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(r *rig) {
+		source := r.source(func(cfg *lanes.Config) { cfg.MinPoll, cfg.MaxPoll = time.Hour, time.Hour })
+		r.next(source, 1)
+		awake(source)
+		r.steal(1)
+		r.until("it notices", func() bool { return source.State().Held == 0 })
+		if !awake(source) {
+			r.Fatal("it does not wake, to join anew")
+		}
+	})
+}
+
 func TestWriteAfterTheLossDoesNothing(t *testing.T) {
 	t.Parallel()
 	for name, write := range map[string]func(*rig, *lanes.Source, outbox.Record) error{
@@ -334,9 +354,14 @@ func TestLanesInUseAreNotGivenUp(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(r *rig) {
 		first := r.source()
-		r.put("a")
+		r.put("b", "a")
 		records := r.next(first, 10)
-		done := r.lease(first, records...)
+		r.remove(first, records[0])
+		records, _, done := first.Lease(records)
+		r.want(records, "a2")
+		again := r.lease(first, records...)
+		again()
+		again() // Nothing ends twice.
 		second := r.source()
 		r.next(second, 1)
 		// All but one lane could go; they go together.
@@ -425,6 +450,29 @@ func TestWriteOutlivesAnEpoch(t *testing.T) {
 		}
 		if n := door.count(lanestest.Delete); n != 2 {
 			r.Fatalf("%d calls of Delete, want one for each epoch", n)
+		}
+	})
+}
+
+// A write finds the old epoch ended before the answer has told the new one.
+func TestWriteWaitsForTheNextEpoch(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(r *rig) {
+		door := newDoor(r.memory)
+		source := r.source(on(door))
+		r.put("a")
+		records := r.next(source, 10)
+		defer r.lease(source, records...)()
+		answer := make(chan struct{})
+		door.set(func() { door.after[lanestest.Give] = answer })
+		r.next(r.source(), 1)
+		r.until("it gives up lanes", func() bool { return door.count(lanestest.Give) > 0 })
+		removed := make(chan error, 1)
+		go func() { removed <- source.Remove(context.WithoutCancel(r.Context()), records) }()
+		synctest.Wait()
+		close(answer)
+		if err := <-removed; err != nil {
+			r.Fatalf("Remove = %v", err)
 		}
 	})
 }

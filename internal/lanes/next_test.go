@@ -7,9 +7,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/settleonce/settleonce/internal/lanes"
 	"github.com/settleonce/settleonce/internal/lanes/lanestest"
+	"github.com/settleonce/settleonce/outbox"
 	"github.com/settleonce/settleonce/outbox/event"
 )
 
@@ -182,6 +185,98 @@ func TestKeysAreForgottenWhenNothingOfThemIsLeft(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Of a key that is held back nothing else is remembered, whoever comes across it.
+func TestHeldBackKeysAreForgotten(t *testing.T) {
+	t.Parallel()
+	for name, giveBack := range map[string]func(r *rig, source *lanes.Source, rest []outbox.Record){
+		"Release": func(_ *rig, source *lanes.Source, rest []outbox.Record) { source.Release(rest) },
+		"Remove": func(r *rig, source *lanes.Source, rest []outbox.Record) {
+			stranger := rest[0]
+			stranger.ID = "3"
+			if err := source.Remove(r.Context(), []outbox.Record{stranger}); !errors.Is(err, outbox.ErrLeaseLost) {
+				r.Fatalf("Remove = %v", err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, func(r *rig) {
+				source := r.source(holdBack)
+				r.put("a", "a", "b")
+				records := r.next(source, 2)
+				if err := source.SetAside(r.Context(), records[0], outbox.Refusal{Reason: "no"}); err != nil {
+					r.Fatal(err)
+				}
+				giveBack(r, source, records[1:])
+				r.remove(source, r.next(source, 1)...)
+				r.pass(lanes.DefaultRescan)
+				if got := source.State(); got.Keys != 0 || got.HeldBack != 1 {
+					r.Fatalf("State = %+v; want nothing remembered but that one key is held back", got)
+				}
+			})
+		})
+	}
+}
+
+// A lane that is caught up with has more of a key than what was released of it.
+func TestReleasedRecordsOfALaneThatIsCaughtUpWith(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(r *rig) {
+		source := r.source()
+		rival, err := r.memory.Join(r.Context(), time.Hour)
+		if err != nil {
+			r.Fatal(err)
+		}
+		if _, err := r.memory.Take(r.Context(), rival, lanes.Count/2); err != nil {
+			r.Fatal(err)
+		}
+		r.next(source, 1)
+		theirs, mine := r.keysOf(1, 1)[0], r.keysOf(2, 1)[0]
+		r.put(theirs, theirs, theirs, mine)
+		r.want(r.next(source, 10), mine+"4")
+		if err := r.memory.Leave(r.Context(), rival); err != nil {
+			r.Fatal(err)
+		}
+		r.until("it holds all", func() bool { return lanesOf(source)[0] == lanes.Count })
+		source.Release(r.next(source, 2))
+		r.want(r.next(source, 10), fmt.Sprintf("%[1]s1 %[1]s2 %[1]s3", theirs))
+	})
+}
+
+// What comes when the source was closed meanwhile is not handed out.
+func TestNextWhileTheSourceIsClosed(t *testing.T) {
+	t.Parallel()
+	for method, first := range map[lanestest.Method]int{
+		lanestest.Read: 2, lanestest.ReadAt: 1, lanestest.ReadOf: 0, // What is new, one that is owed, and several.
+	} {
+		t.Run(string(method), func(t *testing.T) {
+			t.Parallel()
+			bubble(t, func(r *rig) {
+				door := newDoor(r.memory)
+				source := r.source(on(door))
+				r.put("a", "a")
+				source.Release(r.next(source, 10)[first:])
+				r.put("b")
+				answer := make(chan struct{})
+				door.set(func() { door.after[method] = answer })
+				got := make(chan string, 1)
+				go func() {
+					records, err := source.Next(context.WithoutCancel(r.Context()), 10, nil)
+					got <- fmt.Sprint(text(records), err)
+				}()
+				synctest.Wait()
+				if err := source.Close(r.Context()); err != nil {
+					r.Fatalf("Close = %v", err)
+				}
+				close(answer)
+				if got := <-got; got != "<nil>" {
+					r.Fatalf("got %q, want nothing", got)
+				}
+			})
+		})
+	}
 }
 
 // Nothing is below the frontier but what the taken lanes bring.

@@ -111,10 +111,8 @@ func (t *tenure) in(state laneState) []Lane {
 
 func (t *tenure) take(lanes []Lane) {
 	for _, lane := range lanes {
-		if t.state[lane] == notOurs {
-			t.state[lane] = unread
-			t.lanes = append(t.lanes, lane)
-		}
+		t.state[lane] = unread
+		t.lanes = append(t.lanes, lane)
 	}
 }
 
