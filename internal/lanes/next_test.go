@@ -206,9 +206,7 @@ func TestHeldBackKeysAreForgotten(t *testing.T) {
 				source := r.source(holdBack)
 				r.put("a", "a", "b")
 				records := r.next(source, 2)
-				if err := source.SetAside(r.Context(), records[0], outbox.Refusal{Reason: "no"}); err != nil {
-					r.Fatal(err)
-				}
+				r.refuse(source, records[0], nil)
 				giveBack(r, source, records[1:])
 				r.remove(source, r.next(source, 1)...)
 				r.pass(lanes.DefaultRescan)
