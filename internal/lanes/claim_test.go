@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/settleonce/settleonce/internal/lanes"
 	"github.com/settleonce/settleonce/internal/lanes/lanestest"
@@ -224,12 +223,7 @@ func TestReleaseWhileOwedRowsAreAskedFor(t *testing.T) {
 				source.Release(records[first:])
 				answer := make(chan struct{})
 				door.set(func() { door.after[method] = answer })
-				got := make(chan string, 1)
-				go func() {
-					records, err := source.Next(context.WithoutCancel(r.Context()), 10, nil)
-					got <- fmt.Sprint(text(records), err)
-				}()
-				synctest.Wait()
+				got := r.ask(source, 10)
 				source.Release(records[:first])
 				close(answer)
 				if got, want := <-got, "a1 a2 a3<nil>"; got != want {
@@ -238,6 +232,26 @@ func TestReleaseWhileOwedRowsAreAskedFor(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What is owed of a key is more by the time that its row comes.
+func TestReleaseOfWhatFollowsWhileAnOwedRowIsAskedFor(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(r *rig) {
+		door := newDoor(r.memory)
+		source := r.source(on(door))
+		r.put("a", "a")
+		records := r.next(source, 10)
+		source.Release(records[:1])
+		answer := make(chan struct{})
+		door.set(func() { door.after[lanestest.ReadAt] = answer })
+		got := r.ask(source, 10)
+		source.Release(records[1:])
+		close(answer)
+		if got, want := <-got, "a1 a2<nil>"; got != want {
+			r.Fatalf("got %q, want %q", got, want)
+		}
+	})
 }
 
 // The rows of other keys were all that one query took: what a key owes begins no
@@ -263,21 +277,14 @@ func TestCallsOfNextWaitForEachOther(t *testing.T) {
 		r.put("a", "a", "b", "b")
 		gate := make(chan struct{})
 		door.set(func() { door.before[lanestest.Read] = gate })
-		got := make(chan string, 2)
-		for range 2 {
-			go func() {
-				records, err := source.Next(context.WithoutCancel(r.Context()), 2, nil)
-				got <- fmt.Sprint(text(records), err)
-			}()
-		}
-		synctest.Wait()
+		first, second := r.ask(source, 2), r.ask(source, 2)
 		ctx, cancel := context.WithCancel(r.Context())
 		cancel()
 		if _, err := source.Next(ctx, 2, nil); !errors.Is(err, context.Canceled) {
 			r.Errorf("Next = %v while others wait; want that of its context", err)
 		}
 		close(gate)
-		both := []string{<-got, <-got}
+		both := []string{<-first, <-second}
 		slices.Sort(both)
 		if want := []string{"a1 a2<nil>", "b3 b4<nil>"}; !slices.Equal(both, want) {
 			r.Fatalf("got %q, want %q", both, want)

@@ -148,6 +148,30 @@ func TestLateEventWakesAfterASweepThatFailed(t *testing.T) {
 	})
 }
 
+// A sweep in the background is under way, and the successor comes.
+func TestLateEventComesBeforeItsSuccessorDuringASweep(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(r *rig) {
+		door := newDoor(r.memory)
+		source := r.source(on(door))
+		source.SetNarrow(0)
+		late := r.begin("a")
+		r.put("b")
+		r.want(r.next(source, 10), "b2")
+		answer := make(chan struct{})
+		door.set(func() { door.before[lanestest.Heads] = answer })
+		late.Commit()
+		r.want(r.next(source, 10), "")
+		synctest.Wait()
+		if got := source.State(); got.Frontier != 2 || got.Floor != 0 {
+			r.Fatalf("State = %+v; want the floor below all that is still to be swept", got)
+		}
+		r.put("a")
+		r.want(r.next(source, 10), "a1 a3")
+		close(answer)
+	})
+}
+
 // One event of a key is in a span that is still to be swept, and the next one in
 // a span that is swept at once.
 func TestLateEventsOfOneKeyComeInOrder(t *testing.T) {

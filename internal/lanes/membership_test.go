@@ -558,6 +558,33 @@ func TestCloseWaitsNoLongerThanALease(t *testing.T) {
 	})
 }
 
+func TestCloseWhileItJoins(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(r *rig) {
+		door := newDoor(r.memory)
+		source := r.source(on(door))
+		answer := make(chan struct{})
+		door.set(func() { door.after[lanestest.Join] = answer })
+		joined := make(chan error, 1)
+		go func() {
+			_, err := source.Next(context.WithoutCancel(r.Context()), 1, nil)
+			joined <- err
+		}()
+		synctest.Wait()
+		closed := make(chan error, 1)
+		go func() { closed <- source.Close(context.WithoutCancel(r.Context())) }()
+		synctest.Wait()
+		close(answer)
+		if err := <-joined; !errors.Is(err, outbox.ErrClosed) {
+			r.Errorf("Next = %v; want ErrClosed", err)
+		}
+		r.until("it has left", func() bool { return len(closed) > 0 })
+		if err := <-closed; err != nil {
+			r.Fatalf("Close = %v", err)
+		}
+	})
+}
+
 func TestCloseTellsThatItCouldNotLeave(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(r *rig) {
@@ -568,6 +595,21 @@ func TestCloseTellsThatItCouldNotLeave(t *testing.T) {
 		if err := source.Close(r.Context()); !errors.Is(err, errAway) {
 			r.Fatalf("Close = %v; want what Leave failed with", err)
 		}
+	})
+}
+
+func TestRenewalThatHangsIsGivenUp(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(r *rig) {
+		door := newDoor(r.memory)
+		source := r.source(on(door))
+		r.next(source, 1)
+		door.set(func() { door.before[lanestest.Renew] = make(chan struct{}) })
+		r.until("it is given up", func() bool { return errors.Is(source.State().Err, context.DeadlineExceeded) })
+		if source.State().Lease <= 0 {
+			r.Fatal("no time is left to renew in")
+		}
+		door.set(func() { clear(door.before) })
 	})
 }
 

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/settleonce/settleonce/internal/lanes"
@@ -187,6 +186,22 @@ func TestKeysAreForgottenWhenNothingOfThemIsLeft(t *testing.T) {
 	})
 }
 
+func TestKeysAreForgottenOfWhichAllIsGone(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(r *rig) {
+		source := r.source()
+		r.put("a", "b", "b")
+		source.Release(r.next(source, 10))
+		if err := r.memory.Delete(r.Context(), lanes.Ticket{ID: 1, Epoch: 1}, []int64{1, 2, 3}); err != nil {
+			r.Fatal(err)
+		}
+		r.want(r.next(source, 10), "")
+		if got := source.State().Keys; got != 0 {
+			r.Fatalf("%d keys are remembered of which all is gone", got)
+		}
+	})
+}
+
 // Of a key that is held back nothing else is remembered, whoever comes across it.
 func TestHeldBackKeysAreForgotten(t *testing.T) {
 	t.Parallel()
@@ -259,12 +274,7 @@ func TestNextWhileTheSourceIsClosed(t *testing.T) {
 				r.put("b")
 				answer := make(chan struct{})
 				door.set(func() { door.after[method] = answer })
-				got := make(chan string, 1)
-				go func() {
-					records, err := source.Next(context.WithoutCancel(r.Context()), 10, nil)
-					got <- fmt.Sprint(text(records), err)
-				}()
-				synctest.Wait()
+				got := r.ask(source, 10)
 				if err := source.Close(r.Context()); err != nil {
 					r.Fatalf("Close = %v", err)
 				}
