@@ -113,6 +113,21 @@ func TestLateEventComesBeforeItsSuccessorThatWasLeftOut(t *testing.T) {
 	})
 }
 
+// It stands behind more rows than one look takes, and nobody asks.
+func TestLateEventBehindManyWakes(t *testing.T) {
+	t.Parallel()
+	narrowAndWide(t, func(r *rig, source *lanes.Source) {
+		source.SetNarrow(2 * source.Narrow())
+		const many = 1500
+		r.begin(slices.Repeat([]string{"b"}, many)...).Commit()
+		late := r.begin("a")
+		r.put("c")
+		r.next(source, 2*many)
+		late.Commit()
+		r.until("it comes", func() bool { return awake(source) && text(r.next(source, 10)) == "a1501" })
+	})
+}
+
 // Nothing else of the key comes, and nobody asks: it is found all the same.
 func TestLateEventWakes(t *testing.T) {
 	t.Parallel()
@@ -153,22 +168,28 @@ func TestLateEventComesBeforeItsSuccessorDuringASweep(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(r *rig) {
 		door := newDoor(r.memory)
-		source := r.source(on(door))
+		source := r.source(on(door), func(cfg *lanes.Config) { cfg.MinPoll, cfg.MaxPoll = time.Hour, time.Hour })
 		source.SetNarrow(0)
-		late := r.begin("a")
+		late := r.begin("a", "c")
 		r.put("b")
-		r.want(r.next(source, 10), "b2")
+		r.want(r.next(source, 10), "b3")
 		answer := make(chan struct{})
 		door.set(func() { door.before[lanestest.Heads] = answer })
 		late.Commit()
 		r.want(r.next(source, 10), "")
 		synctest.Wait()
-		if got := source.State(); got.Frontier != 2 || got.Floor != 0 {
+		if got := source.State(); got.Frontier != 3 || got.Floor != 0 {
 			r.Fatalf("State = %+v; want the floor below all that is still to be swept", got)
 		}
 		r.put("a")
-		r.want(r.next(source, 10), "a1 a3")
+		r.want(r.next(source, 10), "a1 a4")
+		awake(source)
 		close(answer)
+		synctest.Wait()
+		if !awake(source) {
+			r.Fatal("it does not wake for what the sweep has found")
+		}
+		r.want(r.next(source, 10), "c2")
 	})
 }
 
@@ -245,7 +266,7 @@ func TestRescanFindsWhatCameBack(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(r *rig) {
 		door := newDoor(r.memory)
-		source := r.source(on(door))
+		source := r.source(on(door), func(cfg *lanes.Config) { cfg.Lease = time.Hour })
 		r.put("a", "b", "c")
 		r.remove(source, r.next(source, 10)...)
 		if back := r.memory.Crash(); len(back) != 3 {

@@ -188,18 +188,23 @@ func TestKeysAreForgottenWhenNothingOfThemIsLeft(t *testing.T) {
 
 func TestKeysAreForgottenOfWhichAllIsGone(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(r *rig) {
-		source := r.source()
-		r.put("a", "b", "b")
-		source.Release(r.next(source, 10))
-		if err := r.memory.Delete(r.Context(), lanes.Ticket{ID: 1, Epoch: 1}, []int64{1, 2, 3}); err != nil {
-			r.Fatal(err)
-		}
-		r.want(r.next(source, 10), "")
-		if got := source.State().Keys; got != 0 {
-			r.Fatalf("%d keys are remembered of which all is gone", got)
-		}
-	})
+	for _, keys := range [][]string{{"a"}, {"a", "a"}} {
+		t.Run(fmt.Sprint(keys), func(t *testing.T) {
+			t.Parallel()
+			bubble(t, func(r *rig) {
+				source := r.source()
+				r.put(keys...)
+				source.Release(r.next(source, 10))
+				if err := r.memory.Delete(r.Context(), lanes.Ticket{ID: 1, Epoch: 1}, []int64{1, 2}); err != nil {
+					r.Fatal(err)
+				}
+				r.want(r.next(source, 10), "")
+				if got := source.State().Keys; got != 0 {
+					r.Fatalf("%d keys are remembered of which all is gone", got)
+				}
+			})
+		})
+	}
 }
 
 // Of a key that is held back nothing else is remembered, whoever comes across it.
@@ -258,32 +263,48 @@ func TestReleasedRecordsOfALaneThatIsCaughtUpWith(t *testing.T) {
 	})
 }
 
-// What comes when the source was closed meanwhile is not handed out.
-func TestNextWhileTheSourceIsClosed(t *testing.T) {
+// What comes when the lanes are not held any more, or about to be given up, is not
+// handed out.
+func TestNextThatTheLanesAreLostUnder(t *testing.T) {
 	t.Parallel()
+	ends := map[string]func(r *rig, source *lanes.Source){
+		"closed": func(r *rig, source *lanes.Source) {
+			ctx, cancel := context.WithCancel(r.Context())
+			cancel()
+			if err := source.Close(ctx); !errors.Is(err, context.Canceled) {
+				r.Fatalf("Close = %v while a lease is open", err)
+			}
+		},
+		"lost": func(r *rig, source *lanes.Source) {
+			r.steal(1)
+			r.until("it notices", func() bool { return source.State().Held == 0 })
+		},
+	}
 	for method, first := range map[lanestest.Method]int{
 		lanestest.Read: 2, lanestest.ReadAt: 1, lanestest.ReadOf: 0, // What is new, one that is owed, and several.
 	} {
-		t.Run(string(method), func(t *testing.T) {
-			t.Parallel()
-			bubble(t, func(r *rig) {
-				door := newDoor(r.memory)
-				source := r.source(on(door))
-				r.put("a", "a")
-				source.Release(r.next(source, 10)[first:])
-				r.put("b")
-				answer := make(chan struct{})
-				door.set(func() { door.after[method] = answer })
-				got := r.ask(source, 10)
-				if err := source.Close(r.Context()); err != nil {
-					r.Fatalf("Close = %v", err)
-				}
-				close(answer)
-				if got := <-got; got != "<nil>" {
-					r.Fatalf("got %q, want nothing", got)
-				}
+		for name, end := range ends {
+			t.Run(fmt.Sprint(method, name), func(t *testing.T) {
+				t.Parallel()
+				bubble(t, func(r *rig) {
+					door := newDoor(r.memory)
+					source := r.source(on(door))
+					r.put("a", "a", "c")
+					records := r.next(source, 10)
+					defer r.lease(source, records[2])()
+					source.Release(records[first:2])
+					r.put("b")
+					answer := make(chan struct{})
+					door.set(func() { door.after[method] = answer })
+					got := r.ask(source, 10)
+					end(r, source)
+					close(answer)
+					if got := <-got; got != "<nil>" {
+						r.Fatalf("got %q, want nothing", got)
+					}
+				})
 			})
-		})
+		}
 	}
 }
 
