@@ -266,7 +266,7 @@ func TestRescanFindsWhatCameBack(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(r *rig) {
 		door := newDoor(r.memory)
-		source := r.source(on(door), func(cfg *lanes.Config) { cfg.Lease = time.Hour })
+		source := r.source(on(door))
 		r.put("a", "b", "c")
 		r.remove(source, r.next(source, 10)...)
 		if back := r.memory.Crash(); len(back) != 3 {
