@@ -278,7 +278,7 @@ func TestRelayThatWakesAfterItsLanesWereTakenJoinsAnew(t *testing.T) {
 		r.put("a")
 		first := r.next(source, 10)
 		r.lease(source, first...)()
-		r.steal(1)
+		r.steal()
 		clock.push(lease, 0)
 		if leased, _, _ := source.Lease(first); len(leased) > 0 {
 			r.Fatalf("Lease gave %q after the pause", text(leased))
@@ -290,10 +290,10 @@ func TestRelayThatWakesAfterItsLanesWereTakenJoinsAnew(t *testing.T) {
 	})
 }
 
-// steal lets a membership end, has another relay notice, and leave again.
-func (r *rig) steal(id int64) {
+// steal lets the first membership end, has another relay notice, and leave again.
+func (r *rig) steal() {
 	r.Helper()
-	r.memory.Expire(id)
+	r.memory.Expire(1)
 	ticket, err := r.memory.Join(r.Context(), lease)
 	if err != nil {
 		r.Fatal(err)
@@ -312,7 +312,7 @@ func TestLossWakes(t *testing.T) {
 		source := r.source(func(cfg *lanes.Config) { cfg.MinPoll, cfg.MaxPoll = time.Hour, time.Hour })
 		r.next(source, 1)
 		awake(source)
-		r.steal(1)
+		r.steal()
 		r.until("it notices", func() bool { return source.State().Held == 0 })
 		if !awake(source) {
 			r.Fatal("it does not wake, to join anew")
@@ -337,7 +337,7 @@ func TestWriteAfterTheLossDoesNothing(t *testing.T) {
 				r.put("a", "a")
 				records := r.next(source, 10)
 				defer r.lease(source, records...)()
-				r.steal(1)
+				r.steal()
 				if err := write(r, source, records[0]); !errors.Is(err, outbox.ErrLeaseLost) {
 					r.Fatalf("the write = %v; want ErrLeaseLost", err)
 				}

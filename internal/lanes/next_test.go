@@ -276,7 +276,7 @@ func TestNextThatTheLanesAreLostUnder(t *testing.T) {
 			}
 		},
 		"lost": func(r *rig, source *lanes.Source) {
-			r.steal(1)
+			r.steal()
 			r.until("it notices", func() bool { return source.State().Held == 0 })
 		},
 	}
