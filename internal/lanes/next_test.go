@@ -238,28 +238,53 @@ func TestHeldBackKeysAreForgotten(t *testing.T) {
 	}
 }
 
-// A lane that is caught up with has more of a key than what was released of it.
-func TestReleasedRecordsOfALaneThatIsCaughtUpWith(t *testing.T) {
-	t.Parallel()
-	bubble(t, func(r *rig) {
-		source := r.source()
-		rival, err := r.memory.Join(r.Context(), time.Hour)
-		if err != nil {
-			r.Fatal(err)
-		}
-		if _, err := r.memory.Take(r.Context(), rival, lanes.Count/2); err != nil {
-			r.Fatal(err)
-		}
-		r.next(source, 1)
-		theirs, mine := r.keysOf(1, 1)[0], r.keysOf(2, 1)[0]
-		r.put(theirs, theirs, theirs, mine)
-		r.want(r.next(source, 10), mine+"4")
+// half returns a source that holds half of the lanes, some ordering keys of the
+// others and one of its own, and what lets it take the others.
+func (r *rig) half() (source *lanes.Source, others []string, own string, takeOver func()) {
+	r.Helper()
+	rival, err := r.memory.Join(r.Context(), time.Hour)
+	if err != nil {
+		r.Fatal(err)
+	}
+	if _, err := r.memory.Take(r.Context(), rival, lanes.Count/2); err != nil {
+		r.Fatal(err)
+	}
+	source = r.source()
+	r.next(source, 1)
+	return source, r.keysOf(1, 2), r.keysOf(2, 1)[0], func() {
+		r.Helper()
 		if err := r.memory.Leave(r.Context(), rival); err != nil {
 			r.Fatal(err)
 		}
 		r.until("it holds all", func() bool { return lanesOf(source)[0] == lanes.Count })
+	}
+}
+
+// A lane that is caught up with has more of a key than what was released of it.
+func TestReleasedRecordsOfALaneThatIsCaughtUpWith(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(r *rig) {
+		source, others, own, takeOver := r.half()
+		key := others[0]
+		r.put(key, key, key, own)
+		r.want(r.next(source, 10), own+"4")
+		takeOver()
 		source.Release(r.next(source, 2))
-		r.want(r.next(source, 10), fmt.Sprintf("%[1]s1 %[1]s2 %[1]s3", theirs))
+		r.want(r.next(source, 10), fmt.Sprintf("%[1]s1 %[1]s2 %[1]s3", key))
+	})
+}
+
+// The query that reaches where the others stand brings more than may be handed out.
+func TestLimitOfACallThatCatchesUp(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(r *rig) {
+		source, others, own, takeOver := r.half()
+		leftOut, key := others[0], others[1]
+		r.put(leftOut, leftOut, key, key, key, own)
+		r.want(r.next(source, 10), own+"6")
+		takeOver()
+		r.want(r.next(source, 2, leftOut), fmt.Sprintf("%[1]s3 %[1]s4", key))
+		r.want(r.next(source, 10, leftOut), key+"5")
 	})
 }
 
