@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/settleonce/settleonce/internal/lanes"
 	"github.com/settleonce/settleonce/internal/lanes/lanestest"
@@ -43,6 +42,7 @@ func TestRecordsThatWereNotLeasedComeAgain(t *testing.T) {
 		r.put("a", "a", "a", "b")
 		records := r.next(source, 10)
 		clock.push(lease*2/3, 0)
+		awake(source)
 		if leased, _, _ := source.Lease(records[1:2]); len(leased) > 0 {
 			r.Fatalf("Lease gave %q", text(leased))
 		}
@@ -63,8 +63,10 @@ func TestRemoveOfWhatIsGone(t *testing.T) {
 		r.remove(source, records[0])
 		r.remove(source, records[:2]...)
 		r.remove(source, records[:2]...)
-		if err := source.Remove(r.Context(), []outbox.Record{{ID: "x"}}); err == nil {
-			r.Fatal("Remove took an ID that is no position")
+		for _, id := range []string{"x", "0", "-1"} {
+			if err := source.Remove(r.Context(), []outbox.Record{{ID: id}}); err == nil {
+				r.Fatalf("Remove took the ID %q, which is no position", id)
+			}
 		}
 		if left := r.memory.Pending(); len(left) != 1 {
 			r.Fatalf("%d events are left, want b's", len(left))
@@ -81,13 +83,30 @@ func TestRemoveOfWhatIsNotHandedOut(t *testing.T) {
 		r.put("a", "a", "b")
 		records := r.next(source, 2)
 		r.want(records, "a1 a2")
+		awake(source)
 		stranger := records[0]
 		stranger.ID = "3"
 		err := source.Remove(r.Context(), []outbox.Record{records[0], stranger})
 		if !errors.Is(err, outbox.ErrLeaseLost) {
 			r.Fatalf("Remove = %v; want ErrLeaseLost", err)
 		}
+		if !awake(source) {
+			r.Fatal("it does not wake")
+		}
 		r.want(r.next(source, 10), "a2 b3")
+	})
+}
+
+func TestSetAsideOfWhatIsNotHandedOut(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(r *rig) {
+		source := r.source(holdBack)
+		r.put("a", "a", "b")
+		records := r.next(source, 2)
+		stranger := records[0]
+		stranger.ID = "3"
+		r.refuse(source, stranger, outbox.ErrLeaseLost)
+		r.want(r.next(source, 10), "a1 a2 b3")
 	})
 }
 
@@ -128,6 +147,20 @@ func TestOwedRowsWaitForThoseThatAreHandedOut(t *testing.T) {
 			r.Fatal("it does not wake")
 		}
 		r.want(r.next(source, 10), "a3")
+	})
+}
+
+// What was owed turned out to begin at the very record that is handed out.
+func TestOwedRowsWaitForTheOneThatTheyBeginWith(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(r *rig) {
+		source := r.source()
+		r.put("a", "a")
+		records := r.next(source, 1)
+		source.Reopened(records[0].Event.Ordering())
+		r.want(r.next(source, 10), "")
+		source.Release(records)
+		r.want(r.next(source, 10), "a1 a2")
 	})
 }
 
@@ -172,6 +205,70 @@ func TestReleasedRecordsComeOldestFirst(t *testing.T) {
 	}
 }
 
+// What is owed of a key begins earlier by the time that its rows come: all of them
+// wait for the earlier one.
+func TestReleaseWhileOwedRowsAreAskedFor(t *testing.T) {
+	t.Parallel()
+	for method, first := range map[lanestest.Method]int{
+		lanestest.ReadAt: 2, // One record is owed,
+		lanestest.ReadOf: 1, // or several.
+	} {
+		t.Run(string(method), func(t *testing.T) {
+			t.Parallel()
+			bubble(t, func(r *rig) {
+				door := newDoor(r.memory)
+				source := r.source(on(door))
+				r.put("a", "a", "a")
+				records := r.next(source, 10)
+				source.Release(records[first:])
+				answer := make(chan struct{})
+				door.set(func() { door.after[method] = answer })
+				got := r.ask(source, 10)
+				source.Release(records[:first])
+				close(answer)
+				if got, want := <-got, "a1 a2 a3<nil>"; got != want {
+					r.Fatalf("got %q, want %q", got, want)
+				}
+			})
+		})
+	}
+}
+
+// What is owed of a key is more by the time that its row comes.
+func TestReleaseOfWhatFollowsWhileAnOwedRowIsAskedFor(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(r *rig) {
+		door := newDoor(r.memory)
+		source := r.source(on(door))
+		r.put("a", "a")
+		records := r.next(source, 10)
+		source.Release(records[:1])
+		answer := make(chan struct{})
+		door.set(func() { door.after[lanestest.ReadAt] = answer })
+		got := r.ask(source, 10)
+		source.Release(records[1:])
+		close(answer)
+		if got, want := <-got, "a1 a2<nil>"; got != want {
+			r.Fatalf("got %q, want %q", got, want)
+		}
+	})
+}
+
+// The rows of other keys were all that one query took: what a key owes begins no
+// earlier than before, so that it does not wait for what is handed out of it.
+func TestOwedRowsThatAQueryDidNotReachBeginWhereTheyDid(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(r *rig) {
+		source := r.source()
+		r.put("b", "b", "a", "a", "a")
+		records := r.next(source, 10)
+		source.Release(records[:2])
+		source.Release(records[3:])
+		r.want(r.next(source, 1), "b1")
+		r.want(r.next(source, 10), "b2 a4 a5")
+	})
+}
+
 func TestCallsOfNextWaitForEachOther(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(r *rig) {
@@ -180,21 +277,14 @@ func TestCallsOfNextWaitForEachOther(t *testing.T) {
 		r.put("a", "a", "b", "b")
 		gate := make(chan struct{})
 		door.set(func() { door.before[lanestest.Read] = gate })
-		got := make(chan string, 2)
-		for range 2 {
-			go func() {
-				records, err := source.Next(context.WithoutCancel(r.Context()), 2, nil)
-				got <- fmt.Sprint(text(records), err)
-			}()
-		}
-		synctest.Wait()
+		first, second := r.ask(source, 2), r.ask(source, 2)
 		ctx, cancel := context.WithCancel(r.Context())
 		cancel()
 		if _, err := source.Next(ctx, 2, nil); !errors.Is(err, context.Canceled) {
 			r.Errorf("Next = %v while others wait; want that of its context", err)
 		}
 		close(gate)
-		both := []string{<-got, <-got}
+		both := []string{<-first, <-second}
 		slices.Sort(both)
 		if want := []string{"a1 a2<nil>", "b3 b4<nil>"}; !slices.Equal(both, want) {
 			r.Fatalf("got %q, want %q", both, want)

@@ -35,7 +35,7 @@ func (c *call) resolve(ctx context.Context, r *reader, rows []Row, open []uint64
 	if unscanned {
 		s.scanner.kick()
 	}
-	if doubt.empty() || len(rows) == 0 {
+	if doubt.empty() {
 		return nil
 	}
 	return c.lookFor(ctx, rows, doubt)

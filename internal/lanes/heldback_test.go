@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,6 +14,24 @@ import (
 	"github.com/settleonce/settleonce/internal/lanes/lanestest"
 	"github.com/settleonce/settleonce/outbox"
 )
+
+// firstOfTwo returns a source that holds back, its way to the table, and the first
+// of two events of one ordering key, which is handed out.
+func (r *rig) firstOfTwo() (*lanes.Source, *door, []outbox.Record) {
+	r.Helper()
+	door := newDoor(r.memory)
+	source := r.source(on(door), holdBack)
+	r.put("a", "a")
+	return source, door, r.next(source, 1)
+}
+
+// refuse sets a record aside, and wants that to fail with an error, or not for nil.
+func (r *rig) refuse(source *lanes.Source, record outbox.Record, want error) {
+	r.Helper()
+	if err := source.SetAside(r.Context(), record, outbox.Refusal{Reason: "no"}); !errors.Is(err, want) {
+		r.Fatalf("SetAside = %v, want %v", err, want)
+	}
+}
 
 func TestSetAsideHoldsBackOrGoesOn(t *testing.T) {
 	t.Parallel()
@@ -85,10 +104,7 @@ func TestSetAsideWithoutAnswerHoldsBackUntilItIsKnown(t *testing.T) {
 		t.Run(fmt.Sprint("buried=", buried), func(t *testing.T) {
 			t.Parallel()
 			bubble(t, func(r *rig) {
-				door := newDoor(r.memory)
-				source := r.source(on(door), holdBack)
-				r.put("a", "a")
-				records := r.next(source, 1)
+				source, door, records := r.firstOfTwo()
 				door.set(func() {
 					door.fail[lanestest.HeldBack] = errAway
 					if buried {
@@ -97,10 +113,7 @@ func TestSetAsideWithoutAnswerHoldsBackUntilItIsKnown(t *testing.T) {
 						door.fail[lanestest.Bury] = errAway
 					}
 				})
-				err := source.SetAside(r.Context(), records[0], outbox.Refusal{Reason: "no"})
-				if !errors.Is(err, errAway) {
-					r.Fatalf("SetAside = %v", err)
-				}
+				r.refuse(source, records[0], errAway)
 				source.Release(records)
 				if got, err := source.Next(r.Context(), 10, nil); !errors.Is(err, errAway) || len(got) > 0 {
 					r.Fatalf("Next = %q, %v", text(got), err)
@@ -122,10 +135,7 @@ func TestSetAsideWithoutAnswerHoldsBackUntilItIsKnown(t *testing.T) {
 func TestSetAsideOfWhatIsGoneHoldsBackUntilTheNextRescan(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(r *rig) {
-		door := newDoor(r.memory)
-		source := r.source(on(door), holdBack)
-		r.put("a", "a")
-		records := r.next(source, 1)
+		source, door, records := r.firstOfTwo()
 		takesEffect := make(chan struct{})
 		door.set(func() { door.late[lanestest.Delete] = takesEffect })
 		if err := source.Remove(r.Context(), records); !errors.Is(err, errAway) {
@@ -135,9 +145,7 @@ func TestSetAsideOfWhatIsGoneHoldsBackUntilTheNextRescan(t *testing.T) {
 		records = r.next(source, 1)
 		close(takesEffect)
 		r.until("the record is gone", func() bool { return len(r.memory.Pending()) == 1 })
-		if err := source.SetAside(r.Context(), records[0], outbox.Refusal{Reason: "no"}); err != nil {
-			r.Fatalf("SetAside = %v", err)
-		}
+		r.refuse(source, records[0], nil)
 		r.want(r.next(source, 1), "")
 		r.pass(lanes.DefaultRescan)
 		r.want(r.next(source, 1), "a2")
@@ -151,9 +159,7 @@ func TestTakenLanesKnowWhatIsHeldBack(t *testing.T) {
 		first := r.source(holdBack)
 		r.put("a", "a", "b")
 		records := r.next(first, 1)
-		if err := first.SetAside(r.Context(), records[0], outbox.Refusal{Reason: "no"}); err != nil {
-			r.Fatal(err)
-		}
+		r.refuse(first, records[0], nil)
 		if err := first.Close(r.Context()); err != nil {
 			r.Fatal(err)
 		}
@@ -165,13 +171,27 @@ func TestTakenLanesKnowWhatIsHeldBack(t *testing.T) {
 	})
 }
 
-func TestNothingFollowsWhileARecordIsSetAside(t *testing.T) {
+func TestNextAsksUntilItKnowsWhatIsHeldBack(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(r *rig) {
 		door := newDoor(r.memory)
-		source := r.source(on(door), holdBack)
-		r.put("a", "a")
-		records := r.next(source, 1)
+		source := r.source(on(door))
+		r.put("a")
+		door.set(func() { door.fail[lanestest.HeldBack] = errAway })
+		for range 2 {
+			if records, err := source.Next(r.Context(), 1, nil); !errors.Is(err, errAway) {
+				r.Fatalf("Next = %q, %v", text(records), err)
+			}
+		}
+		door.set(func() { clear(door.fail) })
+		r.want(r.next(source, 1), "a1")
+	})
+}
+
+func TestNothingFollowsWhileARecordIsSetAside(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(r *rig) {
+		source, door, records := r.firstOfTwo()
 		gate := make(chan struct{})
 		door.set(func() { door.before[lanestest.Bury] = gate })
 		set := make(chan error, 1)
@@ -195,16 +215,10 @@ func TestNothingFollowsWhileARecordIsSetAside(t *testing.T) {
 func TestSetAsideThatTakesEffectLateHoldsNothingBack(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(r *rig) {
-		door := newDoor(r.memory)
-		source := r.source(on(door), holdBack)
-		r.put("a", "a")
-		records := r.next(source, 1)
+		source, door, records := r.firstOfTwo()
 		gate := make(chan struct{})
 		door.set(func() { door.late[lanestest.Bury] = gate })
-		err := source.SetAside(r.Context(), records[0], outbox.Refusal{Reason: "no"})
-		if !errors.Is(err, errAway) {
-			r.Fatalf("SetAside = %v", err)
-		}
+		r.refuse(source, records[0], errAway)
 		source.Release(records)
 		r.pass(lease)
 		r.want(r.next(source, 1), "a1")
@@ -217,6 +231,39 @@ func TestSetAsideThatTakesEffectLateHoldsNothingBack(t *testing.T) {
 	})
 }
 
+// The same in a round that has passed the place where it raises the epoch: only
+// the next one may ask what is held back.
+func TestSetAsideDuringARoundHoldsBackUntilTheNextOne(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(r *rig) {
+		door := newDoor(r.memory)
+		source, rival := r.source(on(door), holdBack), r.source()
+		r.next(source, 1)
+		r.next(rival, 1)
+		r.until("they share", func() bool { return slices.Equal(lanesOf(source, rival), []int{128, 128}) })
+		key := r.keysOf(1, 1)[0]
+		r.put(key, key)
+		records := r.next(source, 1)
+
+		taken, renewed, buried := make(chan struct{}), make(chan struct{}), make(chan struct{})
+		took := door.count(lanestest.Take)
+		door.set(func() { door.before[lanestest.Take] = taken })
+		if err := rival.Close(r.Context()); err != nil {
+			r.Fatal(err)
+		}
+		r.until("it takes lanes", func() bool { return door.count(lanestest.Take) > took })
+		door.set(func() { door.before[lanestest.Renew], door.late[lanestest.Bury] = renewed, buried })
+		r.refuse(source, records[0], errAway)
+		source.Release(records)
+		close(taken)
+		synctest.Wait() // That round is over, and the next one renews.
+		close(buried)
+		synctest.Wait()
+		close(renewed)
+		r.want(r.next(source, 10), "")
+	})
+}
+
 // What is held back was read before a record was set aside, and the answer comes
 // after it.
 func TestOldAnswerDoesNotLetGo(t *testing.T) {
@@ -226,9 +273,7 @@ func TestOldAnswerDoesNotLetGo(t *testing.T) {
 		source := r.source(on(door), holdBack)
 		r.put("x", "a", "a")
 		records := r.next(source, 2)
-		if err := source.SetAside(r.Context(), records[0], outbox.Refusal{Reason: "no"}); err != nil {
-			r.Fatal(err)
-		}
+		r.refuse(source, records[0], nil)
 		answer := make(chan struct{})
 		door.set(func() { door.after[lanestest.HeldBack] = answer })
 		if err := r.memory.Requeue(r.Context(), "1"); err != nil {
@@ -236,9 +281,7 @@ func TestOldAnswerDoesNotLetGo(t *testing.T) {
 		}
 		asked := door.count(lanestest.HeldBack)
 		r.until("it asks what is held back", func() bool { return door.count(lanestest.HeldBack) > asked })
-		if err := source.SetAside(r.Context(), records[1], outbox.Refusal{Reason: "no"}); err != nil {
-			r.Fatal(err)
-		}
+		r.refuse(source, records[1], nil)
 		close(answer)
 		r.pass(time.Millisecond)
 		r.want(r.next(source, 10), "x1")

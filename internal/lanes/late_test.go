@@ -113,6 +113,21 @@ func TestLateEventComesBeforeItsSuccessorThatWasLeftOut(t *testing.T) {
 	})
 }
 
+// It stands behind more rows than one look takes, and nobody asks.
+func TestLateEventBehindManyWakes(t *testing.T) {
+	t.Parallel()
+	narrowAndWide(t, func(r *rig, source *lanes.Source) {
+		source.SetNarrow(2 * source.Narrow())
+		const many = 1500
+		r.begin(slices.Repeat([]string{"b"}, many)...).Commit()
+		late := r.begin("a")
+		r.put("c")
+		r.next(source, 2*many)
+		late.Commit()
+		r.until("it comes", func() bool { return awake(source) && text(r.next(source, 10)) == "a1501" })
+	})
+}
+
 // Nothing else of the key comes, and nobody asks: it is found all the same.
 func TestLateEventWakes(t *testing.T) {
 	t.Parallel()
@@ -126,6 +141,55 @@ func TestLateEventWakes(t *testing.T) {
 		if took > 2*lanes.DefaultMaxPoll {
 			r.Fatalf("it took %v", took)
 		}
+	})
+}
+
+// The sweep in the background has failed, and nothing else would look.
+func TestLateEventWakesAfterASweepThatFailed(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(r *rig) {
+		door := newDoor(r.memory)
+		source := r.source(on(door), func(cfg *lanes.Config) { cfg.Lease, cfg.Rescan = time.Hour, time.Hour })
+		source.SetNarrow(0)
+		late := r.begin("a")
+		r.put("b")
+		r.want(r.next(source, 10), "b2")
+		late.Commit()
+		door.set(func() { door.fail[lanestest.Heads] = errAway })
+		r.want(r.next(source, 10), "")
+		r.until("the sweep fails", func() bool { return errors.Is(source.State().Err, errAway) })
+		door.set(func() { clear(door.fail) })
+		r.until("it comes", func() bool { return awake(source) && text(r.next(source, 10)) == "a1" })
+	})
+}
+
+// A sweep in the background is under way, and the successor comes.
+func TestLateEventComesBeforeItsSuccessorDuringASweep(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(r *rig) {
+		door := newDoor(r.memory)
+		source := r.source(on(door), func(cfg *lanes.Config) { cfg.MinPoll, cfg.MaxPoll = time.Hour, time.Hour })
+		source.SetNarrow(0)
+		late := r.begin("a", "c")
+		r.put("b")
+		r.want(r.next(source, 10), "b3")
+		answer := make(chan struct{})
+		door.set(func() { door.before[lanestest.Heads] = answer })
+		late.Commit()
+		r.want(r.next(source, 10), "")
+		synctest.Wait()
+		if got := source.State(); got.Frontier != 3 || got.Floor != 0 {
+			r.Fatalf("State = %+v; want the floor below all that is still to be swept", got)
+		}
+		r.put("a")
+		r.want(r.next(source, 10), "a1 a4")
+		awake(source)
+		close(answer)
+		synctest.Wait()
+		if !awake(source) {
+			r.Fatal("it does not wake for what the sweep has found")
+		}
+		r.want(r.next(source, 10), "c2")
 	})
 }
 
@@ -183,13 +247,13 @@ func TestOpenTransactionHidesNothing(t *testing.T) {
 
 func TestRollbackLeavesNoDoubt(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(r *rig) {
-		source := r.source()
+	narrowAndWide(t, func(r *rig, source *lanes.Source) {
 		gone := r.begin("a")
 		r.put("b")
 		r.want(r.next(source, 10), "b2")
 		gone.Rollback()
 		r.want(r.next(source, 10), "")
+		synctest.Wait() // For the sweep in the background.
 		if got := source.State(); got.Floor != 2 {
 			r.Fatalf("State = %+v; want the floor at the frontier", got)
 		}
@@ -262,6 +326,25 @@ func TestRescanFollowsAFailure(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestOneRescanFollowsAFailure(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(r *rig) {
+		door := newDoor(r.memory)
+		source := r.source(on(door), func(cfg *lanes.Config) { cfg.Rescan = time.Hour })
+		r.put("a")
+		r.remove(source, r.next(source, 1)...)
+		door.set(func() { door.fail[lanestest.Read] = errAway })
+		if _, err := source.Next(r.Context(), 1, nil); !errors.Is(err, errAway) {
+			r.Fatalf("Next = %v", err)
+		}
+		door.set(func() { clear(door.fail) })
+		r.pass(10 * lease)
+		if n := door.count(lanestest.Heads); n != 1 {
+			r.Fatalf("%d looks below the frontier, want those of one rescan", n)
+		}
+	})
 }
 
 // A rescan that always runs into a time limit takes no more of the server's time

@@ -47,7 +47,7 @@ func (t *tenure) find(id string) (position int64, lane Lane, ok bool) {
 		return 0, 0, false
 	}
 	l := t.out[position]
-	if l == nil || l.lane == unknownLane {
+	if l == nil {
 		return position, 0, false
 	}
 	return position, Lane(l.lane), true //nolint:gosec // G115: it was a Lane.

@@ -202,7 +202,9 @@ func TestLeaseEndsByEitherClock(t *testing.T) {
 		ends            bool
 	}{
 		{"neither", 0, 0, false},
+		{"both go on for a while", lease / 2, lease / 2, false},
 		{"both go on", lease, lease, true},
+		{"suspended for a while", lease / 2, 0, false},
 		{"suspended", lease, 0, true},
 		{"paused while the wall clock was set back", -time.Hour, lease, true},
 		{"paused while the wall clock was set back by as much", 0, lease, true},
@@ -226,6 +228,10 @@ func TestLeaseEndsByEitherClock(t *testing.T) {
 					r.Fatalf("Lease gave %q until %v", text(leased), until)
 				}
 				if !test.ends {
+					want := lease*5/8 - max(test.wall, test.monotonic)
+					if left := until.Sub(clock.Now().Wall); left != want {
+						r.Fatalf("the lease lasts for %v, want %v", left, want)
+					}
 					return
 				}
 				clock.push(-test.wall, 0) // It does not come back by itself.
@@ -272,7 +278,7 @@ func TestRelayThatWakesAfterItsLanesWereTakenJoinsAnew(t *testing.T) {
 		r.put("a")
 		first := r.next(source, 10)
 		r.lease(source, first...)()
-		r.steal(1)
+		r.steal()
 		clock.push(lease, 0)
 		if leased, _, _ := source.Lease(first); len(leased) > 0 {
 			r.Fatalf("Lease gave %q after the pause", text(leased))
@@ -284,10 +290,10 @@ func TestRelayThatWakesAfterItsLanesWereTakenJoinsAnew(t *testing.T) {
 	})
 }
 
-// steal lets a membership end, has another relay notice, and leave again.
-func (r *rig) steal(id int64) {
+// steal lets the first membership end, has another relay notice, and leave again.
+func (r *rig) steal() {
 	r.Helper()
-	r.memory.Expire(id)
+	r.memory.Expire(1)
 	ticket, err := r.memory.Join(r.Context(), lease)
 	if err != nil {
 		r.Fatal(err)
@@ -298,6 +304,20 @@ func (r *rig) steal(id int64) {
 	if err := r.memory.Leave(r.Context(), ticket); err != nil {
 		r.Fatal(err)
 	}
+}
+
+func TestLossWakes(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(r *rig) {
+		source := r.source(func(cfg *lanes.Config) { cfg.MinPoll, cfg.MaxPoll = time.Hour, time.Hour })
+		r.next(source, 1)
+		awake(source)
+		r.steal()
+		r.until("it notices", func() bool { return source.State().Held == 0 })
+		if !awake(source) {
+			r.Fatal("it does not wake, to join anew")
+		}
+	})
 }
 
 func TestWriteAfterTheLossDoesNothing(t *testing.T) {
@@ -317,7 +337,7 @@ func TestWriteAfterTheLossDoesNothing(t *testing.T) {
 				r.put("a", "a")
 				records := r.next(source, 10)
 				defer r.lease(source, records...)()
-				r.steal(1)
+				r.steal()
 				if err := write(r, source, records[0]); !errors.Is(err, outbox.ErrLeaseLost) {
 					r.Fatalf("the write = %v; want ErrLeaseLost", err)
 				}
@@ -334,9 +354,14 @@ func TestLanesInUseAreNotGivenUp(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(r *rig) {
 		first := r.source()
-		r.put("a")
+		r.put("b", "a")
 		records := r.next(first, 10)
-		done := r.lease(first, records...)
+		r.remove(first, records[0])
+		records, _, done := first.Lease(records)
+		r.want(records, "a2")
+		again := r.lease(first, records...)
+		again()
+		again() // Nothing ends twice.
 		second := r.source()
 		r.next(second, 1)
 		// All but one lane could go; they go together.
@@ -429,6 +454,29 @@ func TestWriteOutlivesAnEpoch(t *testing.T) {
 	})
 }
 
+// A write finds the old epoch ended before the answer has told the new one.
+func TestWriteWaitsForTheNextEpoch(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(r *rig) {
+		door := newDoor(r.memory)
+		source := r.source(on(door))
+		r.put("a")
+		records := r.next(source, 10)
+		defer r.lease(source, records...)()
+		answer := make(chan struct{})
+		door.set(func() { door.after[lanestest.Give] = answer })
+		r.next(r.source(), 1)
+		r.until("it gives up lanes", func() bool { return door.count(lanestest.Give) > 0 })
+		removed := make(chan error, 1)
+		go func() { removed <- source.Remove(context.WithoutCancel(r.Context()), records) }()
+		synctest.Wait()
+		close(answer)
+		if err := <-removed; err != nil {
+			r.Fatalf("Remove = %v", err)
+		}
+	})
+}
+
 // Without the answer to Take or Give a relay does not know what it holds.
 func TestRelayLeavesAfterALostAnswer(t *testing.T) {
 	t.Parallel()
@@ -510,6 +558,33 @@ func TestCloseWaitsNoLongerThanALease(t *testing.T) {
 	})
 }
 
+func TestCloseWhileItJoins(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(r *rig) {
+		door := newDoor(r.memory)
+		source := r.source(on(door))
+		answer := make(chan struct{})
+		door.set(func() { door.after[lanestest.Join] = answer })
+		joined := make(chan error, 1)
+		go func() {
+			_, err := source.Next(context.WithoutCancel(r.Context()), 1, nil)
+			joined <- err
+		}()
+		synctest.Wait()
+		closed := make(chan error, 1)
+		go func() { closed <- source.Close(context.WithoutCancel(r.Context())) }()
+		synctest.Wait()
+		close(answer)
+		if err := <-joined; !errors.Is(err, outbox.ErrClosed) {
+			r.Errorf("Next = %v; want ErrClosed", err)
+		}
+		r.until("it has left", func() bool { return len(closed) > 0 })
+		if err := <-closed; err != nil {
+			r.Fatalf("Close = %v", err)
+		}
+	})
+}
+
 func TestCloseTellsThatItCouldNotLeave(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(r *rig) {
@@ -520,6 +595,21 @@ func TestCloseTellsThatItCouldNotLeave(t *testing.T) {
 		if err := source.Close(r.Context()); !errors.Is(err, errAway) {
 			r.Fatalf("Close = %v; want what Leave failed with", err)
 		}
+	})
+}
+
+func TestRenewalThatHangsIsGivenUp(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(r *rig) {
+		door := newDoor(r.memory)
+		source := r.source(on(door))
+		r.next(source, 1)
+		door.set(func() { door.before[lanestest.Renew] = make(chan struct{}) })
+		r.until("it is given up", func() bool { return errors.Is(source.State().Err, context.DeadlineExceeded) })
+		if source.State().Lease <= 0 {
+			r.Fatal("no time is left to renew in")
+		}
+		door.set(func() { clear(door.before) })
 	})
 }
 

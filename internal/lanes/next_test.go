@@ -7,9 +7,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/settleonce/settleonce/internal/lanes"
 	"github.com/settleonce/settleonce/internal/lanes/lanestest"
+	"github.com/settleonce/settleonce/outbox"
 	"github.com/settleonce/settleonce/outbox/event"
 )
 
@@ -143,13 +145,7 @@ func TestTakenLanesKeepWhatIsInDoubt(t *testing.T) {
 		r.next(first, 1)
 		r.next(second, 1)
 		r.until("they share", func() bool { return slices.Equal(lanesOf(first, second), []int{128, 128}) })
-		var mine []string // ordering keys in lanes of the first
-		for n := 0; len(mine) < 3; n++ {
-			e := r.event(decimal(n))
-			if r.memory.HolderOf(r.memory.LaneOf(e.Ordering())) == 1 {
-				mine = append(mine, decimal(n))
-			}
-		}
+		mine := r.keysOf(1, 3)
 		late := r.begin(mine[0])
 		r.put(mine[1])
 		r.want(r.next(first, 10), mine[1]+"2")
@@ -188,6 +184,153 @@ func TestKeysAreForgottenWhenNothingOfThemIsLeft(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestKeysAreForgottenOfWhichAllIsGone(t *testing.T) {
+	t.Parallel()
+	for _, keys := range [][]string{{"a"}, {"a", "a"}} {
+		t.Run(fmt.Sprint(keys), func(t *testing.T) {
+			t.Parallel()
+			bubble(t, func(r *rig) {
+				source := r.source()
+				r.put(keys...)
+				source.Release(r.next(source, 10))
+				if err := r.memory.Delete(r.Context(), lanes.Ticket{ID: 1, Epoch: 1}, []int64{1, 2}); err != nil {
+					r.Fatal(err)
+				}
+				r.want(r.next(source, 10), "")
+				if got := source.State().Keys; got != 0 {
+					r.Fatalf("%d keys are remembered of which all is gone", got)
+				}
+			})
+		})
+	}
+}
+
+// Of a key that is held back nothing else is remembered, whoever comes across it.
+func TestHeldBackKeysAreForgotten(t *testing.T) {
+	t.Parallel()
+	for name, giveBack := range map[string]func(r *rig, source *lanes.Source, rest []outbox.Record){
+		"Release": func(_ *rig, source *lanes.Source, rest []outbox.Record) { source.Release(rest) },
+		"Remove": func(r *rig, source *lanes.Source, rest []outbox.Record) {
+			stranger := rest[0]
+			stranger.ID = "3"
+			if err := source.Remove(r.Context(), []outbox.Record{stranger}); !errors.Is(err, outbox.ErrLeaseLost) {
+				r.Fatalf("Remove = %v", err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, func(r *rig) {
+				source := r.source(holdBack)
+				r.put("a", "a", "b")
+				records := r.next(source, 2)
+				r.refuse(source, records[0], nil)
+				giveBack(r, source, records[1:])
+				r.remove(source, r.next(source, 1)...)
+				r.pass(lanes.DefaultRescan)
+				if got := source.State(); got.Keys != 0 || got.HeldBack != 1 {
+					r.Fatalf("State = %+v; want nothing remembered but that one key is held back", got)
+				}
+			})
+		})
+	}
+}
+
+// half returns a source that holds half of the lanes, some ordering keys of the
+// others and one of its own, and what lets it take the others.
+func (r *rig) half() (source *lanes.Source, others []string, own string, takeOver func()) {
+	r.Helper()
+	rival, err := r.memory.Join(r.Context(), time.Hour)
+	if err != nil {
+		r.Fatal(err)
+	}
+	if _, err := r.memory.Take(r.Context(), rival, lanes.Count/2); err != nil {
+		r.Fatal(err)
+	}
+	source = r.source()
+	r.next(source, 1)
+	return source, r.keysOf(1, 2), r.keysOf(2, 1)[0], func() {
+		r.Helper()
+		if err := r.memory.Leave(r.Context(), rival); err != nil {
+			r.Fatal(err)
+		}
+		r.until("it holds all", func() bool { return lanesOf(source)[0] == lanes.Count })
+	}
+}
+
+// A lane that is caught up with has more of a key than what was released of it.
+func TestReleasedRecordsOfALaneThatIsCaughtUpWith(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(r *rig) {
+		source, others, own, takeOver := r.half()
+		key := others[0]
+		r.put(key, key, key, own)
+		r.want(r.next(source, 10), own+"4")
+		takeOver()
+		source.Release(r.next(source, 2))
+		r.want(r.next(source, 10), fmt.Sprintf("%[1]s1 %[1]s2 %[1]s3", key))
+	})
+}
+
+// The query that reaches where the others stand brings more than may be handed out.
+func TestLimitOfACallThatCatchesUp(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(r *rig) {
+		source, others, own, takeOver := r.half()
+		leftOut, key := others[0], others[1]
+		r.put(leftOut, leftOut, key, key, key, own)
+		r.want(r.next(source, 10), own+"6")
+		takeOver()
+		r.want(r.next(source, 2, leftOut), fmt.Sprintf("%[1]s3 %[1]s4", key))
+		r.want(r.next(source, 10, leftOut), key+"5")
+	})
+}
+
+// What comes when the lanes are not held any more, or about to be given up, is not
+// handed out.
+func TestNextThatTheLanesAreLostUnder(t *testing.T) {
+	t.Parallel()
+	ends := map[string]func(r *rig, source *lanes.Source){
+		"closed": func(r *rig, source *lanes.Source) {
+			ctx, cancel := context.WithCancel(r.Context())
+			cancel()
+			if err := source.Close(ctx); !errors.Is(err, context.Canceled) {
+				r.Fatalf("Close = %v while a lease is open", err)
+			}
+		},
+		"lost": func(r *rig, source *lanes.Source) {
+			r.steal()
+			r.until("it notices", func() bool { return source.State().Held == 0 })
+		},
+	}
+	for method, first := range map[lanestest.Method]int{
+		lanestest.Read: 2, lanestest.ReadAt: 1, lanestest.ReadOf: 0, // What is new, one that is owed, and several.
+	} {
+		for name, end := range ends {
+			t.Run(fmt.Sprint(method, name), func(t *testing.T) {
+				t.Parallel()
+				bubble(t, func(r *rig) {
+					door := newDoor(r.memory)
+					source := r.source(on(door))
+					r.put("a", "a", "c")
+					records := r.next(source, 10)
+					defer r.lease(source, records[2])()
+					source.Release(records[first:2])
+					r.put("b")
+					answer := make(chan struct{})
+					door.set(func() { door.after[method] = answer })
+					got := r.ask(source, 10)
+					end(r, source)
+					close(answer)
+					if got := <-got; got != "<nil>" {
+						r.Fatalf("got %q, want nothing", got)
+					}
+				})
+			})
+		}
+	}
 }
 
 // Nothing is below the frontier but what the taken lanes bring.

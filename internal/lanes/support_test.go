@@ -99,6 +99,30 @@ func (r *rig) next(source *lanes.Source, limit int, except ...string) []outbox.R
 	return records
 }
 
+// ask starts a call of Next, which goes on until it has to wait, and returns what it
+// comes to: the records' text and the error.
+func (r *rig) ask(source *lanes.Source, limit int) <-chan string {
+	came := make(chan string, 1)
+	ctx := context.WithoutCancel(r.Context())
+	go func() {
+		records, err := source.Next(ctx, limit, nil)
+		came <- fmt.Sprint(text(records), err)
+	}()
+	synctest.Wait()
+	return came
+}
+
+// keysOf returns n ordering keys in lanes that a member holds.
+func (r *rig) keysOf(member int64, n int) (keys []string) {
+	for candidate := 0; len(keys) < n; candidate++ {
+		e := r.event(decimal(candidate))
+		if r.memory.HolderOf(r.memory.LaneOf(e.Ordering())) == member {
+			keys = append(keys, decimal(candidate))
+		}
+	}
+	return keys
+}
+
 // except is the set of what [event.Event.Ordering] returns for the keys.
 func (r *rig) except(orderings ...string) map[string]struct{} {
 	except := make(map[string]struct{})

@@ -111,10 +111,8 @@ func (t *tenure) in(state laneState) []Lane {
 
 func (t *tenure) take(lanes []Lane) {
 	for _, lane := range lanes {
-		if t.state[lane] == notOurs {
-			t.state[lane] = unread
-			t.lanes = append(t.lanes, lane)
-		}
+		t.state[lane] = unread
+		t.lanes = append(t.lanes, lane)
 	}
 }
 
@@ -218,9 +216,9 @@ func (t *tenure) frontier() int64 {
 	return frontier
 }
 
-// readable reports whether the row is of a lane that may be handed out from,
-// and below that lane's frontier, and not handed out.
+// readable reports whether the row, which is owed, is of a lane that may be handed
+// out from, and below that lane's frontier.
 func (t *tenure) readable(row *Row) bool {
 	r := t.reader[row.Lane]
-	return r != nil && row.Position <= r.frontier && t.out[row.Position] == nil
+	return r != nil && row.Position <= r.frontier
 }

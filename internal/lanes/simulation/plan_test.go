@@ -196,9 +196,11 @@ func (p *planner) change(at time.Duration) {
 }
 
 func (p *planner) pause(at time.Duration) {
-	of, pause := p.relay(), p.upTo(20*time.Second)
-	p.add(at, func(w *world) { w.pause(of, pause, false) }, "relay %d is paused for %v", of, pause)
+	of, stop := p.relay(), p.stop()
+	p.add(at, func(w *world) { w.pause(of, stop) }, "relay %d is %v", of, stop)
 }
+
+func (p *planner) stop() stop { return stop{lasts: p.upTo(20 * time.Second)} }
 
 // ambush pauses a relay at its next call of a kind.
 func (p *planner) ambush(at time.Duration) {
@@ -207,9 +209,9 @@ func (p *planner) ambush(at time.Duration) {
 		method: oneOf(p, lanestest.Renew, lanestest.Take, lanestest.Give, lanestest.Read, lanestest.ReadOf, lanestest.ReadAt,
 			lanestest.Heads, lanestest.HeldBack, lanestest.Delete, lanestest.Bury, sending),
 		answered: p.IntN(2) == 0,
-		stop:     p.upTo(20 * time.Second),
+		stop:     p.stop(),
 	}
-	p.add(at, func(w *world) { w.ambush(of, a) }, "relay %d will be paused in its next call of %s for %v, answered %v", of, a.method, a.stop, a.answered)
+	p.add(at, func(w *world) { w.ambush(of, a) }, "relay %d will be %v in its next call of %s, answered %v", of, a.stop, a.method, a.answered)
 }
 
 // clocks returns what goes wrong with clocks. One that is set back by as much as
@@ -222,21 +224,31 @@ func (p *planner) clocks() func(at time.Duration) {
 	return p.setBack
 }
 
-// suspend comes while there is something to send.
 func (p *planner) suspend(at time.Duration) {
-	of, pause := p.relay(), p.upTo(20*time.Second)
-	p.burst(at - p.upTo(300*time.Millisecond))
-	p.add(at, func(w *world) { w.pause(of, pause, true) }, "relay %d is suspended for %v", of, pause)
+	stop := p.stop()
+	stop.asleep = true
+	p.stopBusy(at, stop)
 }
 
-// setBack sets a wall clock, mostly back, while its process is paused and there
-// is something to send.
+// setBack sets a wall clock, mostly back, while its process is paused.
 func (p *planner) setBack(at time.Duration) {
-	of, pause := p.relay(), p.upTo(20*time.Second)
-	step := time.Duration((p.Float64() - 0.8) * float64(30*time.Second))
+	stop := p.stop()
+	stop.step = time.Duration((p.Float64() - 0.8) * float64(30*time.Second))
+	p.stopBusy(at, stop)
+}
+
+// stopBusy stops a relay while there is something to send: at any moment, or when
+// records were just handed out, so that nothing but the clocks stands between its
+// waking and a call to the sender.
+func (p *planner) stopBusy(at time.Duration, stop stop) {
+	of := p.relay()
 	p.burst(at - p.upTo(300*time.Millisecond))
-	p.add(at, func(w *world) { w.pause(of, pause, false) }, "relay %d is paused for %v", of, pause)
-	p.add(at, func(w *world) { w.step(of, step) }, "relay %d has its wall clock set by %v", of, step)
+	if p.IntN(2) == 0 {
+		p.add(at, func(w *world) { w.pause(of, stop) }, "relay %d is %v", of, stop)
+		return
+	}
+	a := ambush{method: handOut, answered: true, stop: stop}
+	p.add(at, func(w *world) { w.ambush(of, a) }, "relay %d will be %v when records are handed out to it", of, stop)
 }
 
 func (p *planner) tableTrouble(at time.Duration) {

@@ -51,7 +51,7 @@ type process struct {
 	condition condition
 	wake      chan struct{} // closed when a stop ends
 	stoppedAt time.Time
-	drowsy    bool          // the whole machine is stopped, and its monotonic clock with it
+	drowsy    bool          // it is stopped with the whole machine
 	frozen    lanes.Instant // what the clocks show while it is stopped
 	asleep    time.Duration // what its monotonic clock missed
 	stepped   time.Duration // how far its wall clock is off
@@ -157,19 +157,41 @@ func (p *process) resume() {
 	close(p.wake)
 }
 
-// stop stops a running process until the end of d.
-func (p *process) stop(d time.Duration, asleep bool) {
+// stop is what a process does not notice but by its clocks.
+type stop struct {
+	lasts time.Duration
+	// asleep says that the whole machine stands still, and its monotonic clock
+	// with it.
+	asleep bool
+	// step is by how much its wall clock is set meanwhile.
+	step time.Duration
+}
+
+func (s stop) String() string {
+	switch {
+	case s.asleep:
+		return fmt.Sprintf("suspended for %v", s.lasts)
+	case s.step != 0:
+		return fmt.Sprintf("paused for %v, its wall clock set by %v", s.lasts, s.step)
+	default:
+		return fmt.Sprintf("paused for %v", s.lasts)
+	}
+}
+
+// stop stops a running process for a while.
+func (p *process) stop(s stop) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.condition != running {
 		return
 	}
-	p.frozen, p.stoppedAt, p.drowsy = p.instant(), time.Now(), asleep
+	p.frozen, p.stoppedAt, p.drowsy = p.instant(), time.Now(), s.asleep
+	p.stepped += s.step
 	p.condition = stopped
 	wake := make(chan struct{})
 	p.wake = wake
 	p.world.background.Go(func() {
-		p.world.sleep(d)
+		p.world.sleep(s.lasts)
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if p.condition == stopped && p.wake == wake {
@@ -183,11 +205,15 @@ type ambush struct {
 	method lanestest.Method
 	// answered says that it comes when the call has taken effect.
 	answered bool
-	stop     time.Duration
+	stop     stop
 }
 
-// sending is the method's name of a call to the sender.
-const sending lanestest.Method = "Send"
+// What an ambush may wait for that is no method of the table: calls to the sender,
+// and those of Next that hand out records.
+const (
+	sending lanestest.Method = "Send"
+	handOut lanestest.Method = "Next"
+)
 
 // at is a moment of a call at which an ambush may wait.
 func (p *process) at(method lanestest.Method, answered bool) {
@@ -199,8 +225,8 @@ func (p *process) at(method lanestest.Method, answered bool) {
 	}
 	p.mu.Unlock()
 	if sprung {
-		p.world.trace("%s: is paused in %s", p.name, method)
-		p.stop(waiting.stop, false)
+		p.world.trace("%s: is %v in %s", p.name, waiting.stop, method)
+		p.stop(waiting.stop)
 	}
 }
 
@@ -394,7 +420,11 @@ func (b *border) Next(ctx context.Context, limit int, except map[string]struct{}
 	if _, err := b.process.pass(); err != nil {
 		return nil, err
 	}
-	return b.LeasedSource.Next(ctx, limit, except)
+	records, err := b.LeasedSource.Next(ctx, limit, except)
+	if len(records) > 0 {
+		b.process.at(handOut, true)
+	}
+	return records, err
 }
 
 // Remove implements [outbox.Source].

@@ -227,9 +227,9 @@ func (w *world) crash(of int) {
 	}
 }
 
-func (w *world) pause(of int, d time.Duration, asleep bool) {
+func (w *world) pause(of int, s stop) {
 	if p := w.one(of); p != nil {
-		p.stop(d, asleep)
+		p.stop(s)
 	}
 }
 
@@ -238,14 +238,6 @@ func (w *world) ambush(of int, a ambush) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.ambush = &a
-	}
-}
-
-func (w *world) step(of int, by time.Duration) {
-	if p := w.one(of); p != nil {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.stepped += by
 	}
 }
 
