@@ -127,3 +127,30 @@ func TestADeadLetterNeedsNoReason(t *testing.T) {
 		t.Errorf("%d lines were logged, want none", lines)
 	}
 }
+
+// TestADeadLetterThatIsDiscardedMeanwhileIsNotListed discards it when it was
+// found and not yet read.
+func TestADeadLetterThatIsDiscardedMeanwhileIsNotListed(t *testing.T) {
+	t.Parallel()
+	dir, disk := openFaulty(t, outbox.DirConfig{Path: t.TempDir()})
+	put(t, dir, outboxtest.NewEvent("a", ""))
+	id := setAside(t, dir, "a")
+	opened := called(disk, faultfs.Open)
+	release := disk.Hold(faultfs.Open)
+	listed := make(chan []outbox.DeadLetter, 1)
+	go func() {
+		letters, err := dir.DeadLetters(t.Context(), "", 10)
+		if err != nil {
+			t.Errorf("DeadLetters: %v", err)
+		}
+		listed <- letters
+	}()
+	eventually(t, "DeadLetters reads", func() bool { return called(disk, faultfs.Open) == opened+1 })
+	if err := dir.Discard(t.Context(), id, "a test"); err != nil {
+		t.Fatal(err)
+	}
+	release()
+	if letters := <-listed; len(letters) != 0 {
+		t.Errorf("dead letters %+v, want none", letters)
+	}
+}

@@ -83,7 +83,9 @@ func TestNoCallLeavesAHandleOpen(t *testing.T) {
 		{"Put", func() error { return dir.Put(t.Context(), e) }, nil},
 		{"Put again", func() error { return dir.Put(t.Context(), e) }, []faultfs.Op{faultfs.Resync}},
 		{
-			"SetAside", func() error { return dir.SetAside(t.Context(), nextRecords(t, dir)[0], outbox.Refusal{Reason: "refused"}) },
+			"SetAside", func() error {
+				return dir.SetAside(t.Context(), nextRecords(t, dir)[0], outbox.Refusal{Reason: "refused"})
+			},
 			[]faultfs.Op{faultfs.Rename},
 		},
 		{

@@ -107,20 +107,44 @@ func TestRemoveTakesOutWhatItCan(t *testing.T) {
 	wantPending(t, dir)
 }
 
-func TestRemoveOfAFileThatIsGoneIsNoError(t *testing.T) {
+// TestAFileThatIsGoneIsNoError has two that somebody took away.
+func TestAFileThatIsGoneIsNoError(t *testing.T) {
 	t.Parallel()
 	path := t.TempDir()
 	dir := openDir(t, path)
-	put(t, dir, outboxtest.NewEvent("a", ""))
+	put(t, dir, outboxtest.NewEvent("a", ""), outboxtest.NewEvent("b", ""))
 	records := nextRecords(t, dir)
-	if err := os.Remove(filepath.Join(path, records[0].ID)); err != nil {
-		t.Fatal(err)
+	for _, record := range records {
+		if err := os.Remove(filepath.Join(path, record.ID)); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if err := dir.Remove(t.Context(), records); err != nil {
+	if err := dir.Remove(t.Context(), records[:1]); err != nil {
 		t.Errorf("Remove: %v", err)
 	}
-	if s := stats(t, dir); s.Records != 0 {
-		t.Errorf("%d records, want none", s.Records)
+	if err := dir.SetAside(t.Context(), records[1], outbox.Refusal{Reason: "refused"}); err != nil {
+		t.Errorf("SetAside: %v", err)
+	}
+	if s := stats(t, dir); s.Records != 0 || s.DeadLetters != 0 {
+		t.Errorf("stats %+v, want none", s)
+	}
+}
+
+// TestARecordGoesOnce lets a Remove and a Next find out the same.
+func TestARecordGoesOnce(t *testing.T) {
+	t.Parallel()
+	dir, disk := openFaulty(t, outbox.DirConfig{Path: t.TempDir()})
+	put(t, dir, outboxtest.NewEvent("a", "x"), outboxtest.NewEvent("b", "x"))
+	records := nextRecords(t, dir)
+	finish := nextUnderWay(t, dir, disk)
+	if err := dir.Remove(t.Context(), records[:1]); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"b"}, finish()); diff != "" {
+		t.Errorf("handed out (-want +got):\n%s", diff)
+	}
+	if s := stats(t, dir); s.Records != 1 || s.Bytes <= 0 {
+		t.Errorf("%d records of %d bytes, want b", s.Records, s.Bytes)
 	}
 }
 
