@@ -20,21 +20,32 @@ func openHoldBack(t *testing.T, ids ...string) *outbox.Dir {
 }
 
 // TestTheFirstDeadLetterHoldsBackWhoeverCameSecond sets two of one ordering key
-// aside, the later one first.
+// aside, the later one first, and requeues one of them.
 func TestTheFirstDeadLetterHoldsBackWhoeverCameSecond(t *testing.T) {
 	t.Parallel()
-	dir := openHoldBack(t, "a", "b", "c", "d", "e")
-	records := nextRecords(t, dir)
-	for _, i := range []int{3, 1} {
-		if err := dir.SetAside(t.Context(), records[i], outbox.Refusal{Reason: "refused"}); err != nil {
-			t.Fatal(err)
-		}
+	for name, c := range map[string]struct {
+		requeued int
+		left     []string
+	}{
+		"first requeued":  {1, []string{"a", "b", "c"}},
+		"second requeued": {3, []string{"a"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := openHoldBack(t, "a", "b", "c", "d", "e")
+			records := nextRecords(t, dir)
+			for _, i := range []int{3, 1} {
+				if err := dir.SetAside(t.Context(), records[i], outbox.Refusal{Reason: "refused"}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			wantPending(t, dir, "a")
+			if err := dir.Requeue(t.Context(), records[c.requeued].ID+".bad"); err != nil {
+				t.Fatal(err)
+			}
+			wantPending(t, dir, c.left...)
+		})
 	}
-	wantPending(t, dir, "a")
-	if err := dir.Requeue(t.Context(), records[1].ID+".bad"); err != nil {
-		t.Fatal(err)
-	}
-	wantPending(t, dir, "a", "b", "c")
 }
 
 func TestARecordThatIsSetAsideAgainHoldsBackAgain(t *testing.T) {

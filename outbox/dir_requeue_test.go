@@ -118,8 +118,12 @@ func TestWhatIsPutAfterARequeueComesLast(t *testing.T) {
 	t.Parallel()
 	dir := openDirWith(t, outbox.DirConfig{Path: t.TempDir(), Now: newTestClock().now})
 	put(t, dir, outboxtest.NewEvent("a", "x"), outboxtest.NewEvent("b", "x"))
+	before := stats(t, dir).Bytes
 	if err := dir.Requeue(t.Context(), setAside(t, dir, "a")); err != nil {
 		t.Fatal(err)
+	}
+	if after := stats(t, dir).Bytes; after != before {
+		t.Errorf("%d bytes are pending after the requeue, want %d as before", after, before)
 	}
 	put(t, dir, outboxtest.NewEvent("c", "x"))
 	wantPending(t, dir, "a", "b", "c")
