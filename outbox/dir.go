@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -102,9 +103,10 @@ type Dir struct {
 var _ LagSource = (*Dir)(nil)
 
 // OpenDir opens the outbox in cfg.Path, locks it and lists what is pending.
-// Files that are no records are set aside. Under [HoldBack] it reads what was
-// set aside before, to know what that holds back, and fails where the disk
-// can't.
+// Files that are no records are set aside. So is, of two records of one time,
+// which only a copy by hand can make, the one whose key sorts last: it has no
+// place in the order. Under [HoldBack] OpenDir reads what was set aside before,
+// to know what that holds back, and fails where the disk can't.
 //
 // errors.Is(err, X) is true for [ErrConfig], [ErrLocked], [ErrVolatile] and
 // [errors.ErrUnsupported] (the operating system is not supported) where they
@@ -179,7 +181,6 @@ func (d *Dir) scan() error {
 	if err != nil {
 		return fmt.Errorf("outbox: %w", err)
 	}
-	slices.SortFunc(files, func(a, b vfs.Entry) int { return strings.Compare(a.Name, b.Name) })
 	var entries []*entry
 	for _, file := range files {
 		switch {
@@ -197,10 +198,13 @@ func (d *Dir) scan() error {
 			entries = append(entries, &entry{name: name, size: file.Size})
 		}
 	}
-	slices.SortFunc(entries, func(a, b *entry) int { return compareTimes(a.name, b.name) })
+	slices.SortFunc(entries, func(a, b *entry) int { return compareNames(a.name, b.name) })
 	for _, e := range entries {
-		if !d.pending.insert(e) {
-			d.quarantineForeign(e.name.String(), fmt.Errorf("%w: another record has the same time", ErrMalformed))
+		if d.pending.insert(e) {
+			continue
+		}
+		if err := d.quarantineTwin(e); err != nil {
+			return err
 		}
 	}
 	d.poke()
@@ -229,15 +233,26 @@ func (d *Dir) scanAside(file string) error {
 	}
 }
 
-func compareTimes(a, b recordName) int {
-	switch {
-	case a.time < b.time:
-		return -1
-	case a.time > b.time:
-		return 1
-	default:
-		return 0
+func compareNames(a, b recordName) int {
+	return cmp.Or(cmp.Compare(a.time, b.time), strings.Compare(a.key, b.key))
+}
+
+// quarantineTwin sets aside a record whose place in the order another one has.
+// Left where it is, it would come after what follows it, at the next opening.
+func (d *Dir) quarantineTwin(e *entry) error {
+	file := e.name.String()
+	ordering := ""
+	if d.policy == HoldBack {
+		record, err := readRecord(d.fs, file, e.name)
+		switch {
+		case err == nil:
+			ordering = record.Ordering()
+		case !errors.Is(err, ErrMalformed):
+			return fmt.Errorf("outbox: what %s holds back is not known: %w", file, err)
+		}
 	}
+	d.logger.Error("outbox: a record has the same time as another and is set aside", "file", file)
+	return d.moveAside(file, Refusal{Reason: "another record has the same time"}, d.heldLine(ordering, e.name.time))
 }
 
 // quarantineForeign sets aside a file that can't be a record. One that can't

@@ -137,8 +137,8 @@ func noDeadLetter(file string) error { return fmt.Errorf("%w: %q", ErrNoDeadLett
 //
 // Besides [ErrNoDeadLetter], errors.Is(err, X) is true where X is [ErrMalformed]
 // (the file is still no record: mend it or its name by hand first),
-// [ErrConflict] (the key has a pending record) or [ErrClosed]; nothing was
-// changed then.
+// [ErrConflict] (a pending record has its key, or its time) or [ErrClosed];
+// nothing was changed then.
 func (d *Dir) Requeue(ctx context.Context, id string) error {
 	if err := ctx.Err(); err != nil {
 		return err

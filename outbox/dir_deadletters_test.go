@@ -157,9 +157,10 @@ func TestDeadLettersAreListedOldestFirst(t *testing.T) {
 	for _, id := range []string{"c", "a", "b"} {
 		put(t, dir, outboxtest.NewEvent(id, ""))
 	}
-	writeFile(t, path, "notes.bad", "text")
-	writeFile(t, path, ".hidden.bad", "text")
-	want := []string{"notes.bad", setAside(t, dir, "c"), setAside(t, dir, "a"), setAside(t, dir, "b")}
+	for _, name := range []string{"notes.bad", "letters.bad", ".hidden.bad"} {
+		writeFile(t, path, name, "text")
+	}
+	want := []string{"letters.bad", "notes.bad", setAside(t, dir, "c"), setAside(t, dir, "a"), setAside(t, dir, "b")}
 	var got []string
 	after := ""
 	for range len(want) + 1 {

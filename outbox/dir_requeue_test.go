@@ -84,3 +84,47 @@ func TestAnOldReasonIsReplaced(t *testing.T) {
 		t.Errorf("dead letters %+v, want the new reason", letters)
 	}
 }
+
+// TestRequeueBesideAPutOfItsKey comes when the pending record that the Put found
+// was delivered, so that the key has no record at all.
+func TestRequeueBesideAPutOfItsKey(t *testing.T) {
+	t.Parallel()
+	dir, disk := openFaulty(t, outbox.DirConfig{Path: t.TempDir()})
+	e := outboxtest.NewEvent("a", "x")
+	put(t, dir, e)
+	id := setAside(t, dir, "a")
+	put(t, dir, e)
+	delivered := nextRecords(t, dir)
+	opened := called(disk, faultfs.Open)
+	release := disk.Hold(faultfs.Open)
+	stored := make(chan error, 1)
+	go func() { stored <- dir.Put(t.Context(), e) }()
+	eventually(t, "Put reads the pending record", func() bool { return called(disk, faultfs.Open) == opened+1 })
+	if err := dir.Remove(t.Context(), delivered); err != nil {
+		t.Fatal(err)
+	}
+	if err := dir.Requeue(t.Context(), id); !errors.Is(err, outbox.ErrConflict) {
+		t.Errorf("Requeue: %v, want %v", err, outbox.ErrConflict)
+	}
+	release()
+	if err := <-stored; err != nil {
+		t.Errorf("Put: %v", err)
+	}
+	wantPending(t, dir, "a")
+}
+
+// TestWhatIsPutAfterARequeueComesLast has a clock that stands still.
+func TestWhatIsPutAfterARequeueComesLast(t *testing.T) {
+	t.Parallel()
+	dir := openDirWith(t, outbox.DirConfig{Path: t.TempDir(), Now: newTestClock().now})
+	put(t, dir, outboxtest.NewEvent("a", "x"), outboxtest.NewEvent("b", "x"))
+	before := stats(t, dir).Bytes
+	if err := dir.Requeue(t.Context(), setAside(t, dir, "a")); err != nil {
+		t.Fatal(err)
+	}
+	if after := stats(t, dir).Bytes; after != before {
+		t.Errorf("%d bytes are pending after the requeue, want %d as before", after, before)
+	}
+	put(t, dir, outboxtest.NewEvent("c", "x"))
+	wantPending(t, dir, "a", "b", "c")
+}

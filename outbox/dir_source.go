@@ -21,6 +21,7 @@ func (d *Dir) Next(ctx context.Context, limit int, except map[string]struct{}) (
 		return nil, err
 	}
 	defer leave()
+	defer d.beginPass()()
 	// behind are ordering keys with an earlier record that can't be had now.
 	behind := make(map[string]struct{})
 	skip := func(e *entry) bool {
@@ -51,6 +52,18 @@ func (d *Dir) Next(ctx context.Context, limit int, except map[string]struct{}) (
 		}
 	}
 	return records, nil
+}
+
+// beginPass begins a walk along the pending records, and returns what ends it.
+func (d *Dir) beginPass() (end func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.held.beginPass()
+	return func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.held.endPass()
+	}
 }
 
 // nextEntry returns the first entry later than at that is not skipped, and a

@@ -17,6 +17,15 @@ var (
 // RecordName makes the name of a record from its encoded key and its time.
 func RecordName(key string, time int64) string { return recordName{key, time}.String() }
 
+// CloseWaits reports whether Close waits for calls that use the files.
+func CloseWaits(d *Dir) bool {
+	if !d.calls.TryRLock() {
+		return true
+	}
+	d.calls.RUnlock()
+	return false
+}
+
 // Delay is the back-off's rule.
 var Delay = backoff.delay
 

@@ -8,6 +8,12 @@ type holdBack struct {
 	byFile map[string]heldLine
 	// times has, by ordering key, the places of its dead letters, in order.
 	times map[string][]int64
+	// passes counts the walks along the pending records that are going on, and
+	// ended has the ordering keys of which a dead letter stopped holding back
+	// meanwhile. A walk may have passed some of their records by then, and must
+	// not hand out the rest before those.
+	passes int
+	ended  map[string]struct{}
 }
 
 // heldLine is where in which ordering key a dead letter stands.
@@ -17,7 +23,19 @@ type heldLine struct {
 }
 
 func newHoldBack() holdBack {
-	return holdBack{byFile: make(map[string]heldLine), times: make(map[string][]int64)}
+	return holdBack{
+		byFile: make(map[string]heldLine),
+		times:  make(map[string][]int64),
+		ended:  make(map[string]struct{}),
+	}
+}
+
+func (h *holdBack) beginPass() { h.passes++ }
+
+func (h *holdBack) endPass() {
+	if h.passes--; h.passes == 0 {
+		clear(h.ended)
+	}
 }
 
 // add reports false, and changes nothing, if the file holds back already.
@@ -39,6 +57,9 @@ func (h *holdBack) remove(file string) {
 		return
 	}
 	delete(h.byFile, file)
+	if h.passes > 0 {
+		h.ended[line.ordering] = struct{}{}
+	}
 	times := h.times[line.ordering]
 	at, _ := slices.BinarySearch(times, line.time)
 	if times = slices.Delete(times, at, at+1); len(times) == 0 {
@@ -54,9 +75,12 @@ func (h *holdBack) has(file string) bool {
 	return found
 }
 
-// holds reports whether a record waits for a dead letter before it. Those
-// behind it are no reason to wait.
+// holds reports whether a record waits for a dead letter before it, or did as a
+// walk that is going on began. Those behind it are no reason to wait.
 func (h *holdBack) holds(ordering string, time int64) bool {
+	if _, ended := h.ended[ordering]; ended {
+		return true
+	}
 	times := h.times[ordering]
 	return len(times) > 0 && times[0] < time
 }

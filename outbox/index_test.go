@@ -12,6 +12,8 @@ import (
 // and removals.
 func FuzzIndex(f *testing.F) {
 	f.Add([]byte{1, 2, 3, 129, 130, 131})
+	f.Add([]byte{1, 2, 3, 4, 132, 131, 130}) // more than half removed, from the end
+	f.Add([]byte{1, 9, 17, 137, 129, 145})   // of one key
 	f.Add([]byte{9, 8, 7, 6, 5, 4, 3, 2, 1, 137, 5, 133, 9})
 	f.Fuzz(func(t *testing.T, steps []byte) {
 		index := outbox.NewIndex()

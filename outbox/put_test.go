@@ -372,3 +372,18 @@ func TestPutAcknowledgesNoRecordThatCouldNotBeFoundAgain(t *testing.T) {
 		})
 	}
 }
+
+// TestAFreshFileTakesNoTakenTime replaces a file whose successor in the order
+// follows at once.
+func TestAFreshFileTakesNoTakenTime(t *testing.T) {
+	t.Parallel()
+	path := t.TempDir()
+	dir, disk := openFaulty(t, outbox.DirConfig{Path: path, Now: newTestClock().now})
+	first := outboxtest.NewEvent("a", "x")
+	put(t, dir, first, outboxtest.NewEvent("b", "x"))
+	disk.Fail(faultfs.Resync, 1, errDisk)
+	put(t, dir, first)
+	wantPending(t, dir, "b", "a")
+	closeDir(t, dir)
+	wantPending(t, openDir(t, path), "b", "a")
+}

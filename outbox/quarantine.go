@@ -68,6 +68,15 @@ func (d *Dir) holdBack(file string, line *heldLine) bool {
 	return line == nil || d.held.add(file, *line)
 }
 
+// heldLine returns what a record holds back once it is a dead letter, or nil.
+// An ordering key that is not known is "".
+func (d *Dir) heldLine(ordering string, time int64) *heldLine {
+	if ordering == "" || d.policy != HoldBack {
+		return nil
+	}
+	return &heldLine{ordering, time}
+}
+
 func (d *Dir) endHold(file string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -85,11 +94,7 @@ func (d *Dir) poisoned(e *entry, reason error) error {
 // the ordering key if it has one. A file that is gone was delivered, and is no
 // error.
 func (d *Dir) quarantine(e *entry, why Refusal, ordering string) error {
-	var line *heldLine
-	if ordering != "" && d.policy == HoldBack {
-		line = &heldLine{ordering, e.name.time}
-	}
-	if err := d.moveAside(e.name.String(), why, line); err != nil && !gone(err) {
+	if err := d.moveAside(e.name.String(), why, d.heldLine(ordering, e.name.time)); err != nil && !gone(err) {
 		return err
 	}
 	d.forget(e)

@@ -450,6 +450,16 @@ func TestRequeueSyncsTheContentBeforeTheName(t *testing.T) {
 
 func TestRequeueOfAFileThatGoesMeanwhile(t *testing.T) {
 	t.Parallel()
+	for _, step := range []faultfs.Op{faultfs.Barrier, faultfs.Rename} {
+		t.Run("before "+string(step), func(t *testing.T) {
+			t.Parallel()
+			testRequeueOfAFileThatGoes(t, step)
+		})
+	}
+}
+
+func testRequeueOfAFileThatGoes(t *testing.T, before faultfs.Op) {
+	t.Helper()
 	path := t.TempDir()
 	dir, disk := openFaulty(t, outbox.DirConfig{Path: path})
 	put(t, dir, outboxtest.NewEvent("a", ""))
@@ -457,11 +467,11 @@ func TestRequeueOfAFileThatGoesMeanwhile(t *testing.T) {
 		t.Fatal(err)
 	}
 	aside := deadLetters(t, dir)[0].ID
-	opened := called(disk, faultfs.Barrier)
-	release := disk.Hold(faultfs.Barrier)
+	reached := called(disk, before)
+	release := disk.Hold(before)
 	requeued := make(chan error, 1)
 	go func() { requeued <- dir.Requeue(t.Context(), aside) }()
-	eventually(t, "Requeue has read the file", func() bool { return called(disk, faultfs.Barrier) == opened+1 })
+	eventually(t, "Requeue has read the file", func() bool { return called(disk, before) == reached+1 })
 	if err := os.Remove(filepath.Join(path, aside)); err != nil {
 		t.Fatal(err)
 	}
