@@ -22,7 +22,11 @@ func collectEvents(rows pgx.Rows, most int) ([]lanes.Row, error) {
 		}
 		row, err := scanner.row()
 		if err != nil {
-			return nil, err
+			broken := &scanner.current
+			row = lanes.Row{
+				Position: broken.Position, Lane: lanes.Lane(scanner.lane), //nolint:gosec // events_lane_check
+				Ordering: broken.Ordering, RecordedAt: broken.RecordedAt, Broken: err,
+			}
 		}
 		if found == nil {
 			found = make([]lanes.Row, 0, most)

@@ -43,6 +43,8 @@ type Row struct {
 	Event event.Event
 	// RecordedAt is the table's clock when the row was written.
 	RecordedAt time.Time
+	// Broken is why what is stored is no event, and Event empty. Nil: it is one.
+	Broken error
 }
 
 // Head is what of a row tells whether it is known.
