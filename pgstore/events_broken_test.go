@@ -41,6 +41,10 @@ func TestBrokenRowIsSetAside(t *testing.T) {
 				if len(letters) != 1 || letters[0].Event != nil || !strings.Contains(letters[0].Reason, column) {
 					t.Fatalf("dead letters = %+v, want the one whose %s can't be read", letters, column)
 				}
+				if err := events.Requeue(t.Context(), letters[0].ID); err != nil {
+					t.Fatal(err)
+				}
+				expectTaken(t, events, "") // it is as it was
 				execute(t, f.pool, "UPDATE settleonce.dead_letters SET ("+column+") = (SELECT "+column+" FROM whole)")
 				if err := events.Requeue(t.Context(), letters[0].ID); err != nil {
 					t.Fatal(err)
@@ -67,7 +71,30 @@ func expectTaken(t *testing.T, events *pgstore.Events, want string) {
 	if diff := cmp.Diff(want, strings.Join(got, " ")); diff != "" {
 		t.Errorf("taken (-want +got):\n%s", diff)
 	}
-	if more, err := events.Next(ctx, 10, nil); err != nil || len(more) > 0 {
+	if more, err := events.Next(ctx, 1, nil); err != nil || len(more) > 0 {
 		t.Errorf("Next then = %d records, %v, want none", len(more), err)
+	}
+}
+
+// Where it can't be set aside, that is an error, and is tried again.
+func TestBrokenRowThatCanNotBeSetAside(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	events := newEvents(t, pgstore.EventsConfig{Store: f.store, Logger: slog.New(slog.DiscardHandler)})
+	if err := f.settle(t.Context(), eventOf(keyNamed("m1"), "a"), eventOf(keyNamed("m2"), "b"), eventOf(keyNamed("m3"), "a")); err != nil {
+		t.Fatal(err)
+	}
+	execute(t, f.pool, `UPDATE settleonce.events SET fingerprint = 'none' WHERE position = 1;
+		ALTER TABLE settleonce.dead_letters ADD CONSTRAINT none CHECK (false)`)
+	records, err := events.Next(t.Context(), 10, nil)
+	if err == nil || !strings.Contains(err.Error(), "set aside what is no event") || len(records) != 1 || records[0].Event.Key.ID != "m2" {
+		t.Errorf("Next = %d records, %v, want the other key's with an error", len(records), err)
+	}
+	execute(t, f.pool, "ALTER TABLE settleonce.dead_letters DROP CONSTRAINT none")
+	if records, err := events.Next(t.Context(), 10, nil); err != nil || len(records) > 0 {
+		t.Errorf("Next then = %d records, %v, want none", len(records), err)
+	}
+	if letters, err := events.DeadLetters(t.Context(), "", 10); err != nil || len(letters) != 1 {
+		t.Errorf("%d dead letters, %v, want one", len(letters), err)
 	}
 }
