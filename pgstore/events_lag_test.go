@@ -129,8 +129,8 @@ func TestLagFindsWhatIsClear(t *testing.T) {
 		execute(t, f.pool, "DELETE FROM settleonce.events WHERE "+step.removed)
 		pgstore.ForgetLagFloor(events)
 		lagOf(t, events)
-		if clear := pgstore.LagClear(events); clear != step.want {
-			t.Errorf("after the removal of %s all is clear up to %d, want %d", step.removed, clear, step.want)
+		if got := pgstore.LagClear(events); got != step.want {
+			t.Errorf("after the removal of %s all is clear up to %d, want %d", step.removed, got, step.want)
 		}
 	}
 }

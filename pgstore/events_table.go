@@ -49,10 +49,11 @@ const (
 
 	// planSettings keeps the planner on the keys. The table is empty at one
 	// moment and has millions of rows at the next, and a plan that was made for
-	// the one outlives it. Compiling pays for no statement of these. The rest
+	// the one outlives it. Compiling pays for no statement of these, and neither
+	// do parallel workers, whose start takes longer than a limited scan. The rest
 	// are the forms of results that come as text, which depends on pgx's mode.
 	planSettings = `pg_catalog.set_config('enable_seqscan', 'off', true), pg_catalog.set_config('enable_sort', 'off', true),
-	pg_catalog.set_config('jit', 'off', true), pg_catalog.set_config('bytea_output', 'hex', true),
+	pg_catalog.set_config('jit', 'off', true), pg_catalog.set_config('max_parallel_workers_per_gather', '0', true), pg_catalog.set_config('bytea_output', 'hex', true),
 	pg_catalog.set_config('datestyle', 'ISO', true), pg_catalog.set_config('timezone', 'UTC', true)`
 
 	// standbyText tells a standby in the first column. Its snapshots name no open
