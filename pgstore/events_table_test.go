@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -154,5 +155,37 @@ func TestEventsNeedUTF8(t *testing.T) {
 	_, err := pgstore.Table(latin, pgstore.DefaultSchema).ReadAt(t.Context(), []int64{1})
 	if err == nil || !slices.ContainsFunc([]string{"UTF8", "UTF-8"}, func(name string) bool { return strings.Contains(err.Error(), name) }) {
 		t.Errorf("ReadAt in LATIN1 = %v, want an error that names the encoding", err)
+	}
+}
+
+// Whoever discards a dead letter in the relay's own process need not wait for a
+// renewal: what it held back comes with the next call.
+func TestDiscardLetsGoAtOnce(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	events := newEvents(t, pgstore.EventsConfig{Store: f.store, Lease: time.Hour, Rescan: time.Hour})
+	if err := f.settle(t.Context(), eventOf(keyNamed("m1"), "line"), eventOf(keyNamed("m2"), "line")); err != nil {
+		t.Fatal(err)
+	}
+	if err := events.SetAside(t.Context(), nextOne(t, events), outbox.Refusal{Reason: "no"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"", "m2"} {
+		records, err := events.Next(t.Context(), 1, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for i := range records {
+			got += records[i].Event.Key.ID
+		}
+		if got != want {
+			t.Errorf("Next handed out %q, want %q", got, want)
+		}
+		if want == "" {
+			if err := events.Discard(t.Context(), "1", "nobody wants it"); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 }
