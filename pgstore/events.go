@@ -82,6 +82,13 @@ type EventsConfig struct {
 // [outbox.GoOn] when a dead letter is requeued, which is the first delivery of
 // that one.
 //
+// # What can't be read
+//
+// A row that is no event any more, since somebody changed it by hand, or that a
+// newer release wrote in another form, becomes a dead letter, whose Event is nil,
+// with what is wrong as its reason. Nothing of it is lost: mended in SQL, or read
+// by the newer release, it can be requeued.
+//
 // # Cost
 //
 // A commit of the same process, through the same Store, wakes the relay at once.

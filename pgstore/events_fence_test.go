@@ -6,7 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/settleonce/settleonce/internal/lanes"
 	"github.com/settleonce/settleonce/outbox"
@@ -18,12 +20,16 @@ type fenced struct {
 	*fixture
 	table  lanes.Table
 	ticket lanes.Ticket
+	// prompt is the same table. A call fails where it would have to wait for a
+	// lock, rather than hang.
+	prompt lanes.Table
 }
 
 func newFenced(t *testing.T) *fenced {
 	t.Helper()
 	f := &fenced{fixture: newFixture(t)}
 	f.table = pgstore.Table(f.pool, pgstore.DefaultSchema)
+	f.prompt = pgstore.Table(poolBeside(t, f.pool, promptly), pgstore.DefaultSchema)
 	f.ticket = join(t, f.table)
 	if _, err := f.table.Take(t.Context(), f.ticket, lanes.Count); err != nil {
 		t.Fatal(err)
@@ -33,6 +39,9 @@ func newFenced(t *testing.T) *fenced {
 	}
 	return f
 }
+
+// promptly has a pool's sessions wait for no lock.
+func promptly(cfg *pgxpool.Config) { cfg.ConnConfig.RuntimeParams["lock_timeout"] = "1ms" }
 
 func join(t *testing.T, table lanes.Table) lanes.Ticket {
 	t.Helper()
@@ -148,7 +157,7 @@ func TestEndOfAHoldWaitsForAWrite(t *testing.T) {
 			obstacle := f.open(t, "SELECT FROM settleonce.events FOR UPDATE")
 			written := start(f.writes()[write])
 			f.awaitWaiting(t, 1)
-			if _, err := f.table.Renew(t.Context(), f.ticket, time.Hour); err != nil {
+			if _, err := f.prompt.Renew(t.Context(), f.ticket, time.Hour); err != nil {
 				t.Errorf("Renew beside a write = %v, want nil", err)
 			}
 			given := start(func() error {
@@ -170,53 +179,76 @@ func TestEndOfAHoldWaitsForAWrite(t *testing.T) {
 }
 
 // A relay whose time is up is not removed while a write of its own is under way,
-// however long that hangs, and does not keep the others from renewing.
-func TestRemovalWaitsForAWrite(t *testing.T) {
+// however long that hangs. The others renew meanwhile and wait for nothing, so
+// that no lease is too short.
+func TestRemovalPassesOverAWrite(t *testing.T) {
 	t.Parallel()
-	f := newFenced(t)
-	other := join(t, f.table)
-	obstacle := f.open(t, "SELECT FROM settleonce.events FOR UPDATE")
-	written := start(f.writes()["Delete"])
-	f.awaitWaiting(t, 1)
-	execute(t, f.pool, "UPDATE settleonce.relays SET expires_at = '-infinity' WHERE id = 1")
-	roster, err := f.table.Renew(t.Context(), other, time.Hour)
-	if err != nil || roster.Relays != 2 || roster.Free != 0 {
-		t.Errorf("Renew beside a write that hangs = %+v, %v, want nobody removed", roster, err)
-	}
-	if err := obstacle.Rollback(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-written; err != nil {
-		t.Errorf("Delete = %v, want nil", err)
-	}
-	roster, err = f.table.Renew(t.Context(), other, time.Hour)
-	if err != nil || roster.Relays != 1 || roster.Free != lanes.Count {
-		t.Errorf("Renew after it = %+v, %v, want one relay and all lanes free", roster, err)
+	for _, write := range []string{"Delete", "Bury"} {
+		t.Run(write, func(t *testing.T) {
+			t.Parallel()
+			f := newFenced(t)
+			obstacle := f.open(t, "SELECT FROM settleonce.events FOR UPDATE")
+			written := start(f.writes()[write])
+			f.awaitWaiting(t, 1)
+			f.expire(t)
+			f.expectRoster(t, "beside a write that hangs", lanes.Roster{Relays: 2})
+			if err := obstacle.Rollback(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := <-written; err != nil {
+				t.Errorf("%s = %v, want nil", write, err)
+			}
+			f.expectRoster(t, "after the write", lanes.Roster{Relays: 1, Free: lanes.Count})
+		})
 	}
 }
 
-// A relay that renews while somebody is about to remove it stays.
-func TestRemovalLooksAgain(t *testing.T) {
+// The same beside whatever else changes the row of that relay. A renewal that
+// comes in time keeps the relay.
+func TestRemovalPassesOverAChange(t *testing.T) {
 	t.Parallel()
-	f := newFenced(t)
-	other := join(t, f.table)
+	for change, test := range map[string]struct {
+		sql   string
+		after lanes.Roster
+	}{
+		"renewal": {"UPDATE settleonce.relays SET expires_at = 'infinity' WHERE id = 1", lanes.Roster{Relays: 2}},
+		"give":    {"UPDATE settleonce.relays SET epoch = epoch + 1 WHERE id = 1", lanes.Roster{Relays: 1, Free: lanes.Count}},
+		"removal": {"DELETE FROM settleonce.relays WHERE id = 1", lanes.Roster{Relays: 1, Free: lanes.Count}},
+	} {
+		t.Run(change, func(t *testing.T) {
+			t.Parallel()
+			f := newFenced(t)
+			f.expire(t)
+			rival := f.open(t, test.sql)
+			f.expectRoster(t, "beside a "+change, lanes.Roster{Relays: 2})
+			if err := rival.Commit(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			f.expectRoster(t, "after the "+change, test.after)
+		})
+	}
+}
+
+// expire makes the time of the relay be up.
+func (f *fenced) expire(t *testing.T) {
+	t.Helper()
 	execute(t, f.pool, "UPDATE settleonce.relays SET expires_at = '-infinity' WHERE id = 1")
-	renewal := f.open(t, "UPDATE settleonce.relays SET expires_at = 'infinity' WHERE id = 1")
-	renewed := start(func() error {
-		roster, err := f.table.Renew(context.Background(), other, time.Hour)
-		if err == nil && roster.Relays != 2 {
-			err = errors.New("the relay was removed")
-		}
-		return err
-	})
-	f.awaitWaiting(t, 1)
-	if err := renewal.Commit(t.Context()); err != nil {
-		t.Fatal(err)
+}
+
+// expectRoster checks what another relay, which joins for it, learns when it
+// renews without waiting for anybody.
+func (f *fenced) expectRoster(t *testing.T, when string, want lanes.Roster) {
+	t.Helper()
+	other := join(t, f.table)
+	got, err := f.prompt.Renew(t.Context(), other, time.Hour)
+	if err != nil {
+		t.Errorf("Renew %s = %v, want nil", when, err)
+		return
 	}
-	if err := <-renewed; err != nil {
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("roster %s (-want +got):\n%s", when, diff)
+	}
+	if err := f.table.Leave(t.Context(), other); err != nil {
 		t.Error(err)
-	}
-	if err := f.table.Delete(t.Context(), f.ticket, []int64{1}); err != nil {
-		t.Errorf("Delete by the relay that renewed = %v, want nil", err)
 	}
 }

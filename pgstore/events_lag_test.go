@@ -96,3 +96,61 @@ func TestLagBeginsAtTheFloor(t *testing.T) {
 		t.Errorf("lag = %+v, want no look below the floor before the next rescan", lag)
 	}
 }
+
+// From time to time a count looks below the floor all the same.
+func TestLagLooksFromTheStartWhenItIsTime(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	events := newEvents(t, pgstore.EventsConfig{Store: f.store})
+	if err := f.settle(t.Context(), eventOf(keyNamed("m1"), "")); err != nil {
+		t.Fatal(err)
+	}
+	lagOf(t, events)
+	pgstore.RaiseLagFloor(events, 1)
+	pgstore.EndLagPause(events)
+	if lag := lagOf(t, events); lag.Pending != 1 {
+		t.Errorf("lag = %+v, want the one pending", lag)
+	}
+}
+
+// What a count finds clear is all below the oldest, and where nothing is pending
+// all that was given.
+func TestLagFindsWhatIsClear(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	events := newEvents(t, pgstore.EventsConfig{Store: f.store})
+	if err := f.settle(t.Context(), eventOf(keyNamed("m1"), ""), eventOf(keyNamed("m2"), ""), eventOf(keyNamed("m3"), "")); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		removed string
+		want    int64
+	}{{"position < 0", 0}, {"position = 1", 1}, {"position > 0", 3}} {
+		execute(t, f.pool, "DELETE FROM settleonce.events WHERE "+step.removed)
+		pgstore.ForgetLagFloor(events)
+		lagOf(t, events)
+		if got := pgstore.LagClear(events); got != step.want {
+			t.Errorf("after the removal of %s all is clear up to %d, want %d", step.removed, got, step.want)
+		}
+	}
+}
+
+// Several dead letters hold one ordering key back.
+func TestLagCountsOrderingKeysHeldBack(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	events := newEvents(t, pgstore.EventsConfig{Store: f.store})
+	table := pgstore.Table(f.pool, pgstore.DefaultSchema)
+	ticket := join(t, table)
+	if err := f.settle(t.Context(), eventOf(keyNamed("m1"), "line"), eventOf(keyNamed("m2"), "line")); err != nil {
+		t.Fatal(err)
+	}
+	for position := range int64(2) {
+		if err := table.Bury(t.Context(), ticket, position+1, outbox.Refusal{Reason: "no"}, true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if lag := lagOf(t, events); lag.DeadLetters != 2 || lag.HeldBack != 1 {
+		t.Errorf("lag = %+v, want two dead letters of one ordering key", lag)
+	}
+}

@@ -23,7 +23,7 @@ func (t *table) Join(ctx context.Context, lease time.Duration) (lanes.Ticket, er
 }
 
 // Renew implements [lanes.Table]. It is two transactions where somebody's time
-// is up: a write of his that hangs must not keep the living from renewing.
+// is up.
 func (t *table) Renew(ctx context.Context, ticket lanes.Ticket, lease time.Duration) (lanes.Roster, error) {
 	var renewed, expired int
 	var roster lanes.Roster
@@ -40,9 +40,9 @@ func (t *table) Renew(ctx context.Context, ticket lanes.Ticket, lease time.Durat
 		return roster, nil
 	}
 	var expelled, freed int
-	err = t.run(ctx, statement{doing: "removing relays whose time is up", opening: expelling, sql: t.sql.expel},
+	err = t.run(ctx, statement{doing: "removing relays whose time is up", opening: lasting, sql: t.sql.expel},
 		readOne(&expelled, &freed))
-	if err != nil && !hasCode(err, codeLockNotAvailable) {
+	if err != nil {
 		return lanes.Roster{}, err
 	}
 	roster.Relays -= expelled

@@ -24,7 +24,11 @@ func collectEvents(rows pgx.Rows, most int, into []lanes.Row) ([]lanes.Row, erro
 		}
 		row, err := scanner.row()
 		if err != nil {
-			return nil, err
+			broken := &scanner.current
+			row = lanes.Row{
+				Position: broken.Position, Lane: lanes.Lane(scanner.lane), //nolint:gosec // events_lane_check
+				Ordering: broken.Ordering, RecordedAt: broken.RecordedAt, Broken: err,
+			}
 		}
 		if len(found) == 0 {
 			found = slices.Grow(found, most)

@@ -35,11 +35,12 @@ const (
 		(SELECT count FROM {schema}.requeues),
 		(SELECT pg_catalog.count(*) FROM {schema}.relays WHERE id <> $1 AND expires_at < pg_catalog.clock_timestamp())`
 
-	// expelSQL waits for the writes that the expired have under way, and then
-	// looks again whether they have renewed. The foreign key frees their lanes,
-	// when all else is done.
+	// expelSQL waits for nobody, since it stands between a relay and its own
+	// renewals: it passes over the expired that have a write under way, or are
+	// about to renew, and leaves them to a later one. The foreign key frees the
+	// lanes of the others, when all else is done.
 	expelSQL = `WITH expired AS MATERIALIZED (
-		SELECT id FROM {schema}.relays WHERE expires_at < pg_catalog.clock_timestamp() ORDER BY id FOR UPDATE
+		SELECT id FROM {schema}.relays WHERE expires_at < pg_catalog.clock_timestamp() FOR UPDATE SKIP LOCKED
 	), expelled AS (
 		DELETE FROM {schema}.relays AS relay USING expired WHERE relay.id = expired.id RETURNING relay.id
 	)

@@ -31,9 +31,6 @@ const (
 	// lasting is for a write that is durable when it has been answered, be it
 	// that the pool's sessions begin otherwise.
 	lasting opening = iota
-	// expelling is lasting, and waits no longer than a tenth of a second for a
-	// lock: it stands between a relay and its own renewals.
-	expelling
 	// fleeting is for a write that may be answered before it is durable, and
 	// for reads.
 	fleeting
@@ -52,10 +49,11 @@ const (
 
 	// planSettings keeps the planner on the keys. The table is empty at one
 	// moment and has millions of rows at the next, and a plan that was made for
-	// the one outlives it. Compiling pays for no statement of these. The rest
+	// the one outlives it. Compiling pays for no statement of these, and neither
+	// do parallel workers, whose start takes longer than a limited scan. The rest
 	// are the forms of results that come as text, which depends on pgx's mode.
 	planSettings = `pg_catalog.set_config('enable_seqscan', 'off', true), pg_catalog.set_config('enable_sort', 'off', true),
-	pg_catalog.set_config('jit', 'off', true), pg_catalog.set_config('bytea_output', 'hex', true),
+	pg_catalog.set_config('jit', 'off', true), pg_catalog.set_config('max_parallel_workers_per_gather', '0', true), pg_catalog.set_config('bytea_output', 'hex', true),
 	pg_catalog.set_config('datestyle', 'ISO', true), pg_catalog.set_config('timezone', 'UTC', true)`
 
 	// standbyText tells a standby in the first column. Its snapshots name no open
@@ -67,8 +65,7 @@ const (
 
 	lastingSettings = `SELECT ` + standbyText + `, ` + planSettings + `,
 	CASE WHEN pg_catalog.current_setting('synchronous_commit') = 'off' THEN pg_catalog.set_config('synchronous_commit', 'on', true) END`
-	expellingSettings = lastingSettings + `, pg_catalog.set_config('lock_timeout', '100ms', true)`
-	fleetingSettings  = `SELECT ` + standbyText + `, ` + planSettings + `, pg_catalog.set_config('synchronous_commit', 'off', true)`
+	fleetingSettings = `SELECT ` + standbyText + `, ` + planSettings + `, pg_catalog.set_config('synchronous_commit', 'off', true)`
 
 	// viewingSettings takes the snapshot, and only then looks at the number that
 	// the next transaction would get: this is what the age of a number tells
@@ -82,8 +79,6 @@ const (
 // snapshot, if there is to be one.
 func (o opening) texts() (begin, settings string) {
 	switch o {
-	case expelling:
-		return beginSQL, expellingSettings
 	case fleeting:
 		return beginSQL, fleetingSettings
 	case viewing:

@@ -3,6 +3,7 @@ package pgstore
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -103,4 +104,25 @@ func RaiseLagFloor(e *Events, position int64) {
 	e.table.floor.mu.Lock()
 	defer e.table.floor.mu.Unlock()
 	e.table.floor.start.position = position
+}
+
+// EndLagPause has the next count begin at the very start.
+func EndLagPause(e *Events) {
+	e.table.floor.mu.Lock()
+	defer e.table.floor.mu.Unlock()
+	e.table.floor.start.fullAt = time.Unix(1, 0)
+}
+
+// ForgetLagFloor has the next count be the first.
+func ForgetLagFloor(e *Events) {
+	e.table.floor.mu.Lock()
+	defer e.table.floor.mu.Unlock()
+	e.table.floor.start, e.table.floor.next, e.table.floor.nextAt = lagStart{}, 0, time.Time{}
+}
+
+// LagClear is up to where the first count found nothing pending.
+func LagClear(e *Events) int64 {
+	e.table.floor.mu.Lock()
+	defer e.table.floor.mu.Unlock()
+	return e.table.floor.next
 }

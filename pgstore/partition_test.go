@@ -41,10 +41,12 @@ func TestPartitionedEventsPassTheSuite(t *testing.T) {
 func TestPartitioningKeepsEvents(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	role := "reader-" + receipt.NewID()
-	execute(t, f.pool, `CREATE ROLE "`+role+`"; GRANT SELECT, DELETE ON settleonce.events TO "`+role+`"`)
+	reader, owner := `"reader-`+receipt.NewID()+`"`, `"owner-`+receipt.NewID()+`"`
+	execute(t, f.pool, "CREATE ROLE "+reader+"; CREATE ROLE "+owner+"; GRANT USAGE, CREATE ON SCHEMA settleonce TO "+owner+
+		"; ALTER TABLE settleonce.events OWNER TO "+owner+"; GRANT SELECT, DELETE ON settleonce.events TO "+reader+
+		"; GRANT INSERT ON settleonce.events TO "+reader+" WITH GRANT OPTION")
 	t.Cleanup(func() {
-		if _, err := f.pool.Exec(context.Background(), `DROP OWNED BY "`+role+`"; DROP ROLE "`+role+`"`); err != nil {
+		if _, err := f.pool.Exec(context.Background(), "DROP OWNED BY "+reader+", "+owner+"; DROP ROLE "+reader+", "+owner); err != nil {
 			t.Error(err)
 		}
 	})
@@ -93,7 +95,7 @@ func describeEvents(t *testing.T, f *fixture) []string {
 			UNION ALL SELECT 'stored ' || unnest(reloptions) FROM pg_class WHERE relkind = 'r' AND relname LIKE 'events%'
 			UNION ALL SELECT 'toast ' || unnest(toast.reloptions) FROM pg_class AS main JOIN pg_class AS toast ON toast.oid = main.reltoastrelid
 				WHERE main.relname LIKE 'events%'
-			UNION ALL SELECT privilege_type || ' to ' || grantee::regrole FROM pg_class, aclexplode(relacl)
+			UNION ALL SELECT privilege_type || ' to ' || grantee::regrole || ', to be granted: ' || is_grantable FROM pg_class, aclexplode(relacl)
 				WHERE pg_class.oid = 'settleonce.events'::regclass AND grantee <> relowner
 			UNION ALL SELECT relname || ' is ' || pg_get_userbyid(relowner) || '''s' FROM pg_class WHERE relname IN ('events', 'events_position_seq')
 		) AS facts (text) ORDER BY text`)
@@ -114,10 +116,14 @@ func TestPartitioningRefuses(t *testing.T) {
 	}
 	execute(t, f.pool, `CREATE FUNCTION nothing() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
 		CREATE TRIGGER watching AFTER INSERT ON settleonce.events FOR EACH ROW EXECUTE FUNCTION nothing();
-		CREATE PUBLICATION told FOR TABLE settleonce.events`)
+		CREATE PUBLICATION told FOR TABLE settleonce.events;
+		CREATE POLICY seen ON settleonce.events;
+		GRANT SELECT (id) ON settleonce.events TO PUBLIC`)
 	err := pgstore.PartitionEvents(t.Context(), f.pool, pgstore.PartitionConfig{Partitions: 2})
-	if err == nil || !strings.Contains(err.Error(), "trigger watching") || !strings.Contains(err.Error(), "publication told") {
-		t.Errorf("a table with a trigger and a publication: %v, want both named", err)
+	for _, lost := range []string{"trigger watching", "publication told", "policy seen", "grants on column id"} {
+		if err == nil || !strings.Contains(err.Error(), lost) {
+			t.Errorf("a table with much that would be lost: %v, want the %s named", err, lost)
+		}
 	}
 	if err := f.settle(t.Context(), eventOf(keyNamed("m1"), "")); err != nil {
 		t.Errorf("a commit after it: %v", err)

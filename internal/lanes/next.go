@@ -3,6 +3,7 @@ package lanes
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -36,6 +37,8 @@ type call struct {
 	limit   int
 	except  map[string]struct{}
 	records []outbox.Record
+	// broken are handed out to nobody but setAsideBroken.
+	broken []brokenRecord
 	// unordered says that they are not in the order of their positions: what
 	// was owed comes first, and what became visible late comes last.
 	unordered bool
@@ -72,7 +75,7 @@ func (s *Source) Next(ctx context.Context, limit int, except map[string]struct{}
 		return nil, err
 	}
 	c := &call{source: s, tenure: t, limit: limit, except: except, queries: maxQueries, size: limit, look: true}
-	err = c.run(ctx)
+	err = errors.Join(c.run(ctx), c.setAsideBroken(ctx))
 	s.failed(err)
 	s.poll.looked(len(c.records) > 0)
 	if c.unordered {
@@ -109,6 +112,10 @@ func (c *call) run(ctx context.Context) (err error) {
 
 func (c *call) handOut(l *line, row *Row) {
 	c.tenure.handOut(l, row.Position)
+	if row.Broken != nil {
+		c.handOutBroken(row)
+		return
+	}
 	if last := len(c.records) - 1; last >= 0 && row.Position < c.records[last].Event.Position {
 		c.unordered = true
 	}

@@ -172,7 +172,7 @@ func (c *call) payLines(ctx context.Context, debts []debt) error {
 	}
 	for i := range rows {
 		row := &rows[i]
-		if begins, asked := from[row.Ordering]; asked && row.Position >= begins && t.readable(row) {
+		if begins, asked := from[row.Ordering]; asked && row.Position >= begins && t.readable(row) && !t.holdsBack(row.Ordering) {
 			c.handOut(t.line(row.Ordering, int(row.Lane)), row)
 		}
 	}

@@ -43,6 +43,8 @@ type Row struct {
 	Event event.Event
 	// RecordedAt is the table's clock when the row was written.
 	RecordedAt time.Time
+	// Broken is why what is stored is no event, and Event empty. Nil: it is one.
+	Broken error
 }
 
 // Head is what of a row tells whether it is known.
@@ -73,8 +75,10 @@ type Table interface {
 	Join(ctx context.Context, lease time.Duration) (Ticket, error)
 
 	// Renew makes the membership last for lease from now on, removes the
-	// members whose time is up, and frees their lanes. errors.Is(err,
-	// [ErrFenced]) is true where the ticket is no member's any more.
+	// members whose time is up, and frees their lanes. It waits for none of
+	// these: one that has a write under way is left to a later Renew.
+	// errors.Is(err, [ErrFenced]) is true where the ticket is no member's any
+	// more.
 	Renew(ctx context.Context, t Ticket, lease time.Duration) (Roster, error)
 
 	// Take takes up to limit free lanes. [ErrFenced] as for Renew. After any
