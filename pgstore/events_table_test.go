@@ -77,7 +77,7 @@ func TestReadHasOneSnapshot(t *testing.T) {
 	table := pgstore.Table(poolBeside(t, f.pool, func(cfg *pgxpool.Config) { cfg.MaxConns = 1 }), pgstore.DefaultSchema)
 	e := eventOf(keyNamed("m1"), "")
 	read := func() (rows []lanes.Row, open []uint64, err error) {
-		return table.Read(context.Background(), []lanes.Lane{lanes.Lane(pgstore.Lane(e.Ordering()))}, 0, 10)
+		return table.Read(context.Background(), []lanes.Lane{lanes.Lane(pgstore.Lane(e.Ordering()))}, 0, 10, nil)
 	}
 	if _, _, err := read(); err != nil { // prepares the statements
 		t.Fatal(err)
