@@ -309,6 +309,7 @@ func TestDatabaseCrashBringsBackWhatWasRemoved(t *testing.T) {
 		w.finish()
 		s.awaitTables(t, "everything is removed", emptied)
 		crash(t, server)
+		s.pool.Reset() // None of its connections has survived.
 		s.awaitTables(t, "everything is removed again", emptied)
 		firsts, repeats := firstsOf(s.deliveries())
 		expectEachInOrder(t, firsts, w.committed)
