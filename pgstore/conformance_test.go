@@ -11,8 +11,11 @@ import (
 
 func TestStoreKeepsTheContract(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t)
-	receipttest.TestStore(t, func(testing.TB) receipttest.Subject[pgx.Tx] {
+	receipttest.TestStore(t, storeSubject(newFixture(t)))
+}
+
+func storeSubject(f *fixture) func(testing.TB) receipttest.Subject[pgx.Tx] {
+	return func(testing.TB) receipttest.Subject[pgx.Tx] {
 		return receipttest.Subject[pgx.Tx]{
 			Store: f.store,
 			Write: mark,
@@ -23,5 +26,5 @@ func TestStoreKeepsTheContract(t *testing.T) {
 				return f.column(ctx, "SELECT event_id FROM settleonce.events ORDER BY position")
 			},
 		}
-	})
+	}
 }

@@ -30,7 +30,7 @@ func TestStatementsUseTheKey(t *testing.T) {
 		for name, statement := range pgstore.TableStatements(pgstore.DefaultSchema) {
 			for _, plan := range []string{"force_generic_plan", "force_custom_plan"} {
 				explained := explainPlanned(t, f, statement, plan)
-				if !strings.Contains(explained, "events_pkey") || strings.Contains(explained, "Seq Scan on events ") || strings.Contains(explained, "Sort ") {
+				if !strings.Contains(explained, "events_pkey") || strings.Contains(explained, "Seq Scan on events ") || sortsEvents(explained) {
 					t.Errorf("%s with %d events and %s:\n%s", name, events, plan, explained)
 				}
 				if strings.Contains(explained, "Gather") || strings.Contains(explained, "JIT") {
@@ -42,6 +42,17 @@ func TestStatementsUseTheKey(t *testing.T) {
 			}
 		}
 	}
+}
+
+// sortsEvents reports whether a plan sorts anything but dead letters, which are
+// few, and which releases from 16 on sort to count ordering keys.
+func sortsEvents(explained string) bool {
+	for line := range strings.Lines(explained) {
+		if strings.Contains(line, "Sort Key:") && !strings.Contains(line, "dead_letters") {
+			return true
+		}
+	}
+	return false
 }
 
 // eager has the planner compile and start workers wherever it may. The latter

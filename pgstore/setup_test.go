@@ -60,6 +60,15 @@ func newStore(t testing.TB, pool *pgxpool.Pool, cfg pgstore.Config) *pgstore.Sto
 	return store
 }
 
+// serverVersion returns the server's major version.
+func serverVersion(t testing.TB, pool *pgxpool.Pool) (major int) {
+	t.Helper()
+	if err := pool.QueryRow(t.Context(), "SELECT current_setting('server_version_num')::int / 10000").Scan(&major); err != nil {
+		t.Fatal(err)
+	}
+	return major
+}
+
 func execute(t testing.TB, pool *pgxpool.Pool, sql string) {
 	t.Helper()
 	if _, err := pool.Exec(t.Context(), sql); err != nil {
