@@ -39,7 +39,7 @@ func Pooler(t testing.TB, dsn string, connections int) string {
 	if err != nil {
 		t.Fatalf("pgtest: %v", err)
 	}
-	dir, err := os.MkdirTemp("", "pooler-") // t.TempDir is too long for a socket
+	dir, err := os.MkdirTemp("", "pooler-") //nolint:usetesting // The name of a socket must be short.
 	if err != nil {
 		t.Fatal(err)
 	}
