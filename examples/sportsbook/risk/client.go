@@ -52,8 +52,8 @@ type Client struct {
 // NewClient returns a Client, or an error that names the wrong field.
 func NewClient(config ClientConfig) (*Client, error) {
 	parsed, err := url.Parse(config.URL)
-	if err != nil || (parsed.Scheme != "http" && parsed.Scheme != "https") || parsed.Host == "" {
-		return nil, errors.New("risk: ClientConfig: URL must be an absolute http or https URL")
+	if err != nil || (parsed.Scheme != "http" && parsed.Scheme != "https") || parsed.Hostname() == "" {
+		return nil, errors.New("risk: ClientConfig: URL must be an absolute http or https URL with a host")
 	}
 	config.URL = strings.TrimSuffix(config.URL, "/")
 	if config.HTTP == nil {

@@ -381,7 +381,7 @@ func TestConfigNamesEveryWrongField(t *testing.T) {
 			t.Errorf("error %v does not name %s", err, field)
 		}
 	}
-	for _, url := range []string{"", "risk:8080", "ftp://risk", "http://", ":"} {
+	for _, url := range []string{"", "risk:8080", "ftp://risk", "http://", "http://:8080", ":"} {
 		if _, err := risk.NewClient(risk.ClientConfig{URL: url}); err == nil {
 			t.Errorf("URL %q was taken", url)
 		}
