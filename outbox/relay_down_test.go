@@ -211,6 +211,45 @@ func TestWhatShowsThatADestinationWorksEndsTheCountOfFailures(t *testing.T) {
 	})
 }
 
+// TestAnEventThatIsNotSentIsNoSignOfTheDestination has such events between those
+// that fail: they don't count themselves, and leave the count as it is.
+func TestAnEventThatIsNotSentIsNoSignOfTheDestination(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := startBatches(t, outbox.Batching{}, outbox.RelayConfig{Concurrency: 1, DownAfter: 2}, "a0 b0 c0 d0 e0 f0", func(r *batchRun) {
+			r.sender.Fault = func(e event.Event, _ int) outboxtest.Fault {
+				return outboxtest.Fault{Err: outboxtest.ErrUnavailable, NotSent: e.Key.ID != "b0" && e.Key.ID != "e0"}
+			}
+		})
+		r.wantCalls(t, "a0", "b0", "c0", "d0", "e0")
+		r.finish(t)
+	})
+}
+
+// TestAProbeThatIsNotSentOnlyMakesRoomForAnother has some such events, and then two
+// that wait: the destination is still down, and gets the first of them alone.
+func TestAProbeThatIsNotSentOnlyMakesRoomForAnother(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		gate := make(chan struct{})
+		cfg := outbox.RelayConfig{DownAfter: 1, Random: func() float64 { return 0 }}
+		r := startBatches(t, outbox.Batching{}, cfg, "a0", func(r *batchRun) {
+			r.sender.Fault = faultAt(map[string]outboxtest.Fault{
+				"a0": {Err: outboxtest.ErrUnavailable},
+				"b0": {Err: outboxtest.ErrUnavailable, NotSent: true}, "c0": {Err: outboxtest.ErrUnavailable, NotSent: true},
+				"d0": {Hold: gate}, "e0": {Hold: gate},
+			})
+		})
+		for _, id := range []string{"b0", "c0", "d0", "e0"} {
+			r.claims.put(outboxtest.NewEvent(id, id[:1]))
+		}
+		pass(outbox.DefaultMinBackoff)
+		r.wantCalls(t, "a0", "b0", "c0", "d0")
+		close(gate)
+		r.finish(t)
+	})
+}
+
 // TestAProbeThatItsLeaseCutsOffOnlyPutsOffTheNextOne has two probes end so, and
 // then one fail: the next one comes after the second delay, not the fourth.
 func TestAProbeThatItsLeaseCutsOffOnlyPutsOffTheNextOne(t *testing.T) {
