@@ -321,6 +321,54 @@ func TestACallThatItsLeaseCutsOffPutsOffNoProbeButItsOwn(t *testing.T) {
 	})
 }
 
+// TestWhatFailsBesideWhatTookTheDestinationDownPutsOffNoProbe has five events fail
+// at once, in one call and in four: the first probe comes after the first delay all
+// the same, or as late as any answer asks for.
+func TestWhatFailsBesideWhatTookTheDestinationDownPutsOffNoProbe(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name     string
+		batching outbox.Batching
+		asks     string // the event whose answer asks for a minute
+		want     time.Duration
+	}{
+		{"in a call", outbox.Batching{MaxEvents: 9}, "", outbox.DefaultMinBackoff},
+		{"in several calls", outbox.Batching{}, "", outbox.DefaultMinBackoff},
+		{"the first asks", outbox.Batching{MaxEvents: 9}, "a0", time.Minute},
+		{"the last asks", outbox.Batching{MaxEvents: 9}, "e0", time.Minute},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				cfg := outbox.RelayConfig{DownAfter: 1, Random: func() float64 { return 0 }}
+				r := startBatches(t, c.batching, cfg, "a0 b0 c0 d0 e0", func(r *batchRun) {
+					r.sender.Fault = func(e event.Event, _ int) outboxtest.Fault {
+						if time.Since(began) > 0 {
+							return outboxtest.Fault{}
+						}
+						fault := outboxtest.Fault{Err: outboxtest.ErrUnavailable}
+						if e.Key.ID == c.asks {
+							fault.RetryAfter = time.Minute
+						}
+						return fault
+					}
+				})
+				failed := len(r.attempted())
+				pass(c.want - time.Nanosecond)
+				if got := len(r.attempted()); got != failed {
+					t.Errorf("%d attempts before the delay is over, want %d", got, failed)
+				}
+				pass(time.Nanosecond)
+				if got := len(r.attempted()); got == failed {
+					t.Errorf("no probe %v after the failures", c.want)
+				}
+				r.finish(t)
+			})
+		})
+	}
+}
+
 func TestASuccessBeforeAFailureOfTheSameCallKeepsADestinationUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
