@@ -369,6 +369,35 @@ func TestWhatFailsBesideWhatTookTheDestinationDownPutsOffNoProbe(t *testing.T) {
 	}
 }
 
+// TestAnOutageThatEndedPutsOffNoProbeOfTheNextOne has the first outage end before the
+// time that the destination asked for.
+func TestAnOutageThatEndedPutsOffNoProbeOfTheNextOne(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		gate := make(chan struct{})
+		cfg := outbox.RelayConfig{DownAfter: 1, Random: func() float64 { return 0 }}
+		r := startBatches(t, outbox.Batching{}, cfg, "a0 b0", func(r *batchRun) {
+			r.sender.Fault = faultAt(map[string]outboxtest.Fault{
+				"a0": {Err: outboxtest.ErrUnavailable, RetryAfter: time.Minute},
+				"b0": {Hold: gate},
+				"c0": {Err: outboxtest.ErrUnavailable},
+			})
+		})
+		close(gate)
+		synctest.Wait()
+		for _, id := range []string{"c0", "d0"} {
+			r.claims.put(outboxtest.NewEvent(id, id[:1]))
+			synctest.Wait()
+		}
+		if got := r.courier.sent(); len(got) != 3 {
+			t.Errorf("calls %q while the destination is down again, want no fourth", got)
+		}
+		pass(outbox.DefaultMinBackoff)
+		r.wantAttemptsAt(t, "d", "d0 1")
+		r.finish(t)
+	})
+}
+
 func TestASuccessBeforeAFailureOfTheSameCallKeepsADestinationUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
