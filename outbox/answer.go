@@ -54,6 +54,10 @@ type Answer struct {
 	// works, and would take others. A relay that had counted it as down then
 	// stops doing so, as after an acknowledgement. False leaves that open.
 	EventAlone bool
+	// NotSent says that Err kept the event from being sent at all, for no fault
+	// of the destination's: it is no sign of that, neither good nor bad. A sender
+	// sets it and not EventAlone.
+	NotSent bool
 	// RetryAfter is how long the destination asks to be left alone. Zero
 	// leaves it to the relay's back-off.
 	RetryAfter time.Duration

@@ -162,7 +162,7 @@ func (r *Relay) judge(c *call, answers []Answer) {
 		case judged == refused:
 			a.fate, a.reason, broken = aside, answer.Ack.Reason, a.line
 		default:
-			a.err, a.retryAfter, a.blameless = err, answer.RetryAfter, answer.EventAlone || c.leaseEnded
+			a.err, a.retryAfter, a.blameless = err, answer.RetryAfter, answer.EventAlone || answer.NotSent || c.leaseEnded
 			broken = a.line
 			complaints.add(a, err)
 		}

@@ -105,8 +105,9 @@ var _ LagSource = (*Dir)(nil)
 // OpenDir opens the outbox in cfg.Path, locks it and lists what is pending.
 // Files that are no records are set aside. So is, of two records of one time,
 // which only a copy by hand can make, the one whose key sorts last: it has no
-// place in the order. Under [HoldBack] OpenDir reads what was set aside before,
-// to know what that holds back, and fails where the disk can't.
+// place in the order, and OpenDir fails where it can't be moved. Under
+// [HoldBack] OpenDir reads it, and what was set aside before, to know what that
+// holds back, and fails where the disk can't.
 //
 // errors.Is(err, X) is true for [ErrConfig], [ErrLocked], [ErrVolatile] and
 // [errors.ErrUnsupported] (the operating system is not supported) where they

@@ -63,9 +63,10 @@ type RelayConfig struct {
 	// that shows that the destination works, for it to count as down. A
 	// success shows that, a refusal, and a failure for which
 	// [Answer.EventAlone] is set; a call that ended with its lease shows
-	// nothing. A destination that is down gets one record at a time, with the
-	// same back-off, until an answer shows that it works: first those that
-	// never failed, the oldest first. Zero means [DefaultDownAfter].
+	// nothing, and neither does an event that was not sent ([Answer.NotSent]).
+	// A destination that is down gets one record at a time, with the same
+	// back-off, until an answer shows that it works: first those that never
+	// failed, the oldest first. Zero means [DefaultDownAfter].
 	DownAfter int
 	// Remember is of how many ordering keys, those that were acknowledged
 	// last, [Relay.LastAcknowledged] knows. Each takes some 300 bytes. Zero

@@ -211,6 +211,45 @@ func TestWhatShowsThatADestinationWorksEndsTheCountOfFailures(t *testing.T) {
 	})
 }
 
+// TestAnEventThatIsNotSentIsNoSignOfTheDestination has such events between those
+// that fail: they don't count themselves, and leave the count as it is.
+func TestAnEventThatIsNotSentIsNoSignOfTheDestination(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := startBatches(t, outbox.Batching{}, outbox.RelayConfig{Concurrency: 1, DownAfter: 2}, "a0 b0 c0 d0 e0 f0", func(r *batchRun) {
+			r.sender.Fault = func(e event.Event, _ int) outboxtest.Fault {
+				return outboxtest.Fault{Err: outboxtest.ErrUnavailable, NotSent: e.Key.ID != "b0" && e.Key.ID != "e0"}
+			}
+		})
+		r.wantCalls(t, "a0", "b0", "c0", "d0", "e0")
+		r.finish(t)
+	})
+}
+
+// TestAProbeThatIsNotSentOnlyMakesRoomForAnother has some such events, and then two
+// that wait: the destination is still down, and gets the first of them alone.
+func TestAProbeThatIsNotSentOnlyMakesRoomForAnother(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		gate := make(chan struct{})
+		cfg := outbox.RelayConfig{DownAfter: 1, Random: func() float64 { return 0 }}
+		r := startBatches(t, outbox.Batching{}, cfg, "a0", func(r *batchRun) {
+			r.sender.Fault = faultAt(map[string]outboxtest.Fault{
+				"a0": {Err: outboxtest.ErrUnavailable},
+				"b0": {Err: outboxtest.ErrUnavailable, NotSent: true}, "c0": {Err: outboxtest.ErrUnavailable, NotSent: true},
+				"d0": {Hold: gate}, "e0": {Hold: gate},
+			})
+		})
+		for _, id := range []string{"b0", "c0", "d0", "e0"} {
+			r.claims.put(outboxtest.NewEvent(id, id[:1]))
+		}
+		pass(outbox.DefaultMinBackoff)
+		r.wantCalls(t, "a0", "b0", "c0", "d0")
+		close(gate)
+		r.finish(t)
+	})
+}
+
 // TestAProbeThatItsLeaseCutsOffOnlyPutsOffTheNextOne has two probes end so, and
 // then one fail: the next one comes after the second delay, not the fourth.
 func TestAProbeThatItsLeaseCutsOffOnlyPutsOffTheNextOne(t *testing.T) {
@@ -278,6 +317,83 @@ func TestACallThatItsLeaseCutsOffPutsOffNoProbeButItsOwn(t *testing.T) {
 		}
 		pass(time.Nanosecond)
 		r.wantPending(t, "b0")
+		r.finish(t)
+	})
+}
+
+// TestWhatFailsBesideWhatTookTheDestinationDownPutsOffNoProbe has five events fail
+// at once, in one call and in four: the first probe comes after the first delay all
+// the same, or as late as any answer asks for.
+func TestWhatFailsBesideWhatTookTheDestinationDownPutsOffNoProbe(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name     string
+		batching outbox.Batching
+		asks     string // the event whose answer asks for a minute
+		want     time.Duration
+	}{
+		{"in a call", outbox.Batching{MaxEvents: 9}, "", outbox.DefaultMinBackoff},
+		{"in several calls", outbox.Batching{}, "", outbox.DefaultMinBackoff},
+		{"the first asks", outbox.Batching{MaxEvents: 9}, "a0", time.Minute},
+		{"the last asks", outbox.Batching{MaxEvents: 9}, "e0", time.Minute},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				cfg := outbox.RelayConfig{DownAfter: 1, Random: func() float64 { return 0 }}
+				r := startBatches(t, c.batching, cfg, "a0 b0 c0 d0 e0", func(r *batchRun) {
+					r.sender.Fault = func(e event.Event, _ int) outboxtest.Fault {
+						if time.Since(began) > 0 {
+							return outboxtest.Fault{}
+						}
+						fault := outboxtest.Fault{Err: outboxtest.ErrUnavailable}
+						if e.Key.ID == c.asks {
+							fault.RetryAfter = time.Minute
+						}
+						return fault
+					}
+				})
+				failed := len(r.attempted())
+				pass(c.want - time.Nanosecond)
+				if got := len(r.attempted()); got != failed {
+					t.Errorf("%d attempts before the delay is over, want %d", got, failed)
+				}
+				pass(time.Nanosecond)
+				if got := len(r.attempted()); got == failed {
+					t.Errorf("no probe %v after the failures", c.want)
+				}
+				r.finish(t)
+			})
+		})
+	}
+}
+
+// TestAnOutageThatEndedPutsOffNoProbeOfTheNextOne has the first outage end before the
+// time that the destination asked for.
+func TestAnOutageThatEndedPutsOffNoProbeOfTheNextOne(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		gate := make(chan struct{})
+		cfg := outbox.RelayConfig{DownAfter: 1, Random: func() float64 { return 0 }}
+		r := startBatches(t, outbox.Batching{}, cfg, "a0 b0", func(r *batchRun) {
+			r.sender.Fault = faultAt(map[string]outboxtest.Fault{
+				"a0": {Err: outboxtest.ErrUnavailable, RetryAfter: time.Minute},
+				"b0": {Hold: gate},
+				"c0": {Err: outboxtest.ErrUnavailable},
+			})
+		})
+		close(gate)
+		synctest.Wait()
+		for _, id := range []string{"c0", "d0"} {
+			r.claims.put(outboxtest.NewEvent(id, id[:1]))
+			synctest.Wait()
+		}
+		if got := r.courier.sent(); len(got) != 3 {
+			t.Errorf("calls %q while the destination is down again, want no fourth", got)
+		}
+		pass(outbox.DefaultMinBackoff)
+		r.wantAttemptsAt(t, "d", "d0 1")
 		r.finish(t)
 	})
 }

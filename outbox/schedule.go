@@ -197,7 +197,7 @@ func (s *schedule) done(c *call, now time.Time) {
 		for end < len(c.attempts) && c.attempts[end].line == c.attempts[first].line {
 			end++
 		}
-		s.lineDone(c.attempts[first:end], now)
+		s.lineDone(c, c.attempts[first:end], now)
 		first = end
 	}
 	switch {
@@ -210,7 +210,7 @@ func (s *schedule) done(c *call, now time.Time) {
 
 // lineDone takes back a call's attempts of one line. The first that did not make
 // it decides what becomes of the line.
-func (s *schedule) lineDone(attempts []attempt, now time.Time) {
+func (s *schedule) lineDone(c *call, attempts []attempt, now time.Time) {
 	l := attempts[0].line
 	l.sending = false
 	for i := range attempts {
@@ -223,7 +223,7 @@ func (s *schedule) lineDone(attempts []attempt, now time.Time) {
 		for j := i + 1; j < len(attempts); j++ {
 			s.bytes -= len(attempts[j].record.Event.Data) + recordOverhead
 		}
-		s.stopped(l, attempts[i:], now)
+		s.stopped(c, l, attempts[i:], now)
 		return
 	}
 	s.rests.forget(l.ordering)
@@ -238,7 +238,7 @@ func (s *schedule) lineDone(attempts []attempt, now time.Time) {
 // stopped lets go of a line whose first attempt did not make it, and of all that
 // is at hand behind it: the source hands that out again, when the rest is over
 // if there is one.
-func (s *schedule) stopped(l *line, attempts []attempt, now time.Time) {
+func (s *schedule) stopped(c *call, l *line, attempts []attempt, now time.Time) {
 	for i := range attempts {
 		if fate := attempts[i].fate; fate != aside && fate != forgotten {
 			s.unwanted = append(s.unwanted, *attempts[i].record)
@@ -260,7 +260,7 @@ func (s *schedule) stopped(l *line, attempts []attempt, now time.Time) {
 	s.except.set(l.ordering, true)
 	if a.fate == kept && !a.blameless {
 		wasDown := s.outage.down
-		s.outage.failed(l.ordering, now, a.retryAfter, a.err)
+		s.outage.failed(l.ordering, c.down, now, a.retryAfter, a.err)
 		if s.outage.down && !wasDown {
 			s.restAgain()
 		}

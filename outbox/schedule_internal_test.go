@@ -12,10 +12,10 @@ import (
 )
 
 // tally is what a schedule counts, for a comparison with what there is.
-type tally struct{ calls, out, waiting, ready, bytes, queued, full, excepted int }
+type tally struct{ calls, out, waiting, ready, bytes, queued, full, excepted, resting, unsettled int }
 
 func (s *schedule) counted() tally {
-	return tally{s.calls, s.out, s.waiting, s.ready, s.bytes, s.queue.len(), len(s.full), len(s.except.keys)}
+	return tally{s.calls, s.out, s.waiting, s.ready, s.bytes, s.queue.len(), len(s.full), len(s.except.keys), s.rests.alone.len(), s.rests.unsettled}
 }
 
 func (s *schedule) recount(calls []*call) tally {
@@ -46,6 +46,10 @@ func (s *schedule) recount(calls []*call) tally {
 	for _, rest := range s.rests.all {
 		if !rest.over {
 			got.excepted++
+			got.resting++
+		}
+		if rest.unsettled {
+			got.unsettled++
 		}
 	}
 	return got
@@ -74,7 +78,9 @@ func TestScheduleCountsRight(t *testing.T) {
 				}
 			case 1:
 				s.endRests(now, 1+random.IntN(10))
-				s.exhausted()
+				if random.IntN(4) == 0 {
+					s.exhausted()
+				}
 			case 2:
 				if c := s.take(1 + random.IntN(50)); c != nil {
 					calls = append(calls, c)
@@ -96,11 +102,12 @@ func finishOne(s *schedule, calls []*call, random *rand.Rand, now time.Time) []*
 	at := random.IntN(len(calls))
 	c := calls[at]
 	for i := range c.attempts {
+		c.attempts[i].blameless = random.IntN(4) == 0
 		if c.attempts[i].fate = removed; random.IntN(4) == 0 {
 			c.attempts[i].fate = fate(random.IntN(int(forgotten) + 1))
 		}
 	}
-	c.works = random.IntN(2) == 0
+	c.works, c.leaseEnded = random.IntN(2) == 0, random.IntN(4) == 0
 	s.done(c, now)
 	return append(calls[:at], calls[at+1:]...)
 }

@@ -19,8 +19,9 @@ var ErrBehindFailed = errors.New("outboxtest: an earlier event of the ordering k
 type Fault struct {
 	// Err is the answer; the destination did not take the event.
 	Err error
-	// EventAlone and RetryAfter go with Err.
+	// EventAlone, NotSent and RetryAfter go with Err.
 	EventAlone bool
+	NotSent    bool
 	RetryAfter time.Duration
 	// Lost: the destination took the event, and its answer was lost.
 	Lost bool

@@ -203,7 +203,7 @@ func (s *Sender) attempt(ctx context.Context, e event.Event, fault Fault) (answe
 func (s *Sender) answer(ctx context.Context, e event.Event, fault Fault) outbox.Answer {
 	switch {
 	case fault.Err != nil:
-		return outbox.Answer{Err: fault.Err, EventAlone: fault.EventAlone, RetryAfter: fault.RetryAfter}
+		return outbox.Answer{Err: fault.Err, EventAlone: fault.EventAlone, NotSent: fault.NotSent, RetryAfter: fault.RetryAfter}
 	case ctx.Err() != nil:
 		return outbox.Answer{Err: ctx.Err()}
 	case fault.Bare:

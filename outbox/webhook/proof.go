@@ -34,10 +34,11 @@ func (e *StatusError) Unwrap() error { return ErrNoProof }
 
 // reply is what an endpoint answered to one request, for all events in it.
 type reply struct {
-	// err is why there is no proof for any of them. EventAlone and
+	// err is why there is no proof for any of them. EventAlone, notSent and
 	// retryAfter go with it.
 	err        error
 	eventAlone bool
+	notSent    bool
 	retryAfter time.Duration
 	health     health
 
@@ -55,7 +56,7 @@ type reply struct {
 func (r *reply) to(it item) outbox.Answer {
 	switch {
 	case r.err != nil:
-		return outbox.Answer{Err: r.err, EventAlone: r.eventAlone, RetryAfter: r.retryAfter}
+		return outbox.Answer{Err: r.err, EventAlone: r.eventAlone, NotSent: r.notSent, RetryAfter: r.retryAfter}
 	case r.published:
 		return outbox.Answer{Ack: outbox.Ack{Kind: outbox.AckPublished, EventID: it.event.ID}}
 	case r.rejected != 0:

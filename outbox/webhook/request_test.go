@@ -242,8 +242,8 @@ func TestNoBinaryForm(t *testing.T) {
 		e.DataContentType = contentType
 		answer := sender.Send(t.Context(), []event.Event{e})[0]
 		wantError(t, answer.Err, `webhook: endpoint "shop": not sent: in binary mode `+want)
-		if !answer.EventAlone || len(end.seen()) != 0 {
-			t.Errorf("event alone: %v, requests: %d", answer.EventAlone, len(end.seen()))
+		if !answer.NotSent || answer.EventAlone || len(end.seen()) != 0 {
+			t.Errorf("not sent: %v, event alone: %v, requests: %d, want the first alone", answer.NotSent, answer.EventAlone, len(end.seen()))
 		}
 	}
 }

@@ -84,8 +84,9 @@ var errHeldBack = errors.New("webhook: not sent: an earlier event of the same or
 //
 // It returns when every event has its answer. An answer that has no proof is an
 // error that names the endpoint, and never holds data, a URL or a header. With
-// several endpoints [outbox.Answer.EventAlone] is set in each of those: one
-// endpoint that is down is no sign of the others.
+// several endpoints [outbox.Answer.EventAlone] is set in each of those, where
+// the event was sent: one endpoint that is down is no sign of the others. What
+// was not sent and needed no endpoint to tell has [outbox.Answer.NotSent].
 func (s *Sender) Send(ctx context.Context, batch []event.Event) []outbox.Answer {
 	answers := make([]outbox.Answer, len(batch))
 	pending := make([]item, len(batch))
@@ -99,7 +100,7 @@ func (s *Sender) Send(ctx context.Context, batch []event.Event) []outbox.Answer 
 		for _, it := range pending {
 			switch ordering := it.event.Ordering(); {
 			case failed[ordering]:
-				answers[it.index] = outbox.Answer{Err: errHeldBack, EventAlone: true}
+				answers[it.index] = outbox.Answer{Err: errHeldBack, NotSent: true}
 			case seen[ordering]:
 				later = append(later, it)
 			default:
@@ -130,7 +131,7 @@ func (s *Sender) sendRound(ctx context.Context, items []item, answers []outbox.A
 	for _, it := range items {
 		to, body, err := s.prepare(it.event)
 		if err != nil {
-			answers[it.index] = outbox.Answer{Err: err, EventAlone: true}
+			answers[it.index] = outbox.Answer{Err: err, NotSent: true}
 			continue
 		}
 		it.body = body
@@ -198,7 +199,7 @@ func (s *Sender) deliver(ctx context.Context, to *destination, items []item, ans
 		answer := read.to(it)
 		if answer.Err != nil {
 			answer.Err = fmt.Errorf("webhook: endpoint %q: %w", to.Name, answer.Err)
-			answer.EventAlone = answer.EventAlone || len(s.order) > 1
+			answer.EventAlone = answer.EventAlone || len(s.order) > 1 && !answer.NotSent
 		}
 		answers[it.index] = answer
 	}
@@ -209,7 +210,7 @@ func (s *Sender) deliver(ctx context.Context, to *destination, items []item, ans
 func (s *Sender) exchange(ctx context.Context, to *destination, items []item) reply {
 	if wait, err := to.limiter.acquire(ctx, to.Timeout); err != nil {
 		closed := errors.Is(err, ErrPaused) || errors.Is(err, ErrGone)
-		return reply{err: fmt.Errorf("not sent: %w", err), eventAlone: !closed, retryAfter: wait}
+		return reply{err: fmt.Errorf("not sent: %w", err), notSent: !closed, retryAfter: wait}
 	}
 	read := s.post(ctx, to, items)
 	to.limiter.release(read.health, read.retryAfter)
@@ -221,7 +222,7 @@ func (s *Sender) post(ctx context.Context, to *destination, items []item) reply 
 	defer cancel()
 	request, err := s.request(bounded, to, items)
 	if err != nil {
-		return reply{err: err, eventAlone: true}
+		return reply{err: err, notSent: true}
 	}
 	// A round trip, without a client: that would follow redirects, which
 	// nobody configured, and name the URL in its errors, which can be a secret.

@@ -28,11 +28,12 @@ type answered struct {
 	Ack        outbox.Ack
 	Err        string
 	EventAlone bool
+	NotSent    bool
 	RetryAfter time.Duration
 }
 
 func describe(answer outbox.Answer) answered {
-	seen := answered{answer.Ack, "", answer.EventAlone, answer.RetryAfter}
+	seen := answered{answer.Ack, "", answer.EventAlone, answer.NotSent, answer.RetryAfter}
 	if answer.Err != nil {
 		seen.Err = answer.Err.Error()
 	}
@@ -354,6 +355,28 @@ func TestGone(t *testing.T) {
 	}
 }
 
+// TestWhatIsNotSentSaysNothingOfTheEndpoint has no room in time for an event, and
+// an event behind one that fails.
+func TestWhatIsNotSentSaysNothingOfTheEndpoint(t *testing.T) {
+	t.Parallel()
+	end := newReceiver(t, webhook.ProofStatus)
+	end.setAnswer(says(500, "text/plain", ""))
+	sender := end.sender(t, webhook.Structured)
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	wantAnswer(t, answered{Err: `webhook: endpoint "shop": not sent: context canceled`, NotSent: true}, sender.Send(cancelled, numbered(1))[0])
+
+	one := two(t, end, newReceiver(t, webhook.ProofStatus)).Send(cancelled, addressed("a"))[0]
+	wantAnswer(t, answered{Err: `webhook: endpoint "a": not sent: context canceled`, NotSent: true}, one)
+
+	batch := numbered(2)
+	batch[0].OrderingKey, batch[1].OrderingKey = "a", "a"
+	wantAnswer(t, answered{Err: "webhook: not sent: an earlier event of the same ordering key was not delivered", NotSent: true}, sender.Send(t.Context(), batch)[1])
+	if got := len(end.seen()); got != 1 {
+		t.Errorf("%d requests, want 1", got)
+	}
+}
+
 func TestPaused(t *testing.T) {
 	t.Parallel()
 	end := newReceiver(t, webhook.ProofStatus)
@@ -361,7 +384,7 @@ func TestPaused(t *testing.T) {
 	sender := end.sender(t, webhook.Structured, func(e *webhook.Endpoint) { e.MaxPause = time.Hour })
 	sender.Send(t.Context(), numbered(1))
 	held := sender.Send(t.Context(), numbered(1))[0]
-	if !errors.Is(held.Err, webhook.ErrPaused) || held.EventAlone || held.RetryAfter <= 0 || held.RetryAfter > time.Hour {
+	if !errors.Is(held.Err, webhook.ErrPaused) || held.EventAlone || held.NotSent || held.RetryAfter <= 0 || held.RetryAfter > time.Hour {
 		t.Errorf("answer %+v", held)
 	}
 	if len(end.seen()) != 1 {
@@ -435,7 +458,7 @@ func TestRoute(t *testing.T) {
 		"", "", `webhook: not sent: Route named "c", which is no endpoint`, "webhook: not sent: Route: no customer",
 		"webhook: not sent: Route: it panicked: at the disco", "",
 	} {
-		if text := describe(got[i]).Err; text != want || text != "" && !got[i].EventAlone {
+		if text := describe(got[i]).Err; text != want || got[i].NotSent != (text != "") || got[i].EventAlone {
 			t.Errorf("event %d: %+v, want error %q", i, got[i], want)
 		}
 	}
@@ -541,7 +564,7 @@ func TestInvalidEvent(t *testing.T) {
 		batch := numbered(2)
 		batch[0].Type = ""
 		got := end.sender(t, mode).Send(t.Context(), batch)
-		wantAnswer(t, answered{Err: "webhook: not sent: event: invalid: type must not be empty", EventAlone: true}, got[0])
+		wantAnswer(t, answered{Err: "webhook: not sent: event: invalid: type must not be empty", NotSent: true}, got[0])
 		if got[1].Err != nil {
 			t.Errorf("mode %d: a good event beside an invalid one: %v", mode, got[1].Err)
 		}
