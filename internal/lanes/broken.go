@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/settleonce/settleonce/outbox"
@@ -11,8 +12,22 @@ import (
 
 // brokenRecord is what stands in the table and is no event.
 type brokenRecord struct {
-	record outbox.Record
-	why    outbox.Refusal
+	record   outbox.Record
+	position int64
+	ordering string
+	why      outbox.Refusal
+}
+
+// waits reports whether the row is no event, and one before it in its ordering
+// key is handed out: as a dead letter it would hold that one back, too, if it
+// were released. It is owed then. The caller holds mu.
+func (c *call) waits(l *line, row *Row) bool {
+	if row.Broken == nil || !c.source.cfg.HoldBack || !l.follows(row.Position) {
+		return false
+	}
+	c.tenure.owe(l, row.Position)
+	l.broken = row.Position
+	return true
 }
 
 // handOutBroken takes a row that is no event. What follows in its ordering key
@@ -22,26 +37,69 @@ func (c *call) handOutBroken(row *Row) {
 		c.tenure.hold(row.Ordering, untilTold)
 	}
 	c.broken = append(c.broken, brokenRecord{
-		outbox.Record{ID: strconv.FormatInt(row.Position, 10)},
-		outbox.Refusal{Reason: "it can't be read: " + row.Broken.Error()},
+		record:   outbox.Record{ID: strconv.FormatInt(row.Position, 10)},
+		position: row.Position,
+		ordering: row.Ordering,
+		why:      outbox.Refusal{Reason: "it can't be read: " + row.Broken.Error()},
 	})
 }
 
 // setAsideBroken makes dead letters of what is no event, so that it blocks
-// nothing else (I7). What can't be set aside now is pending as before.
-func (c *call) setAsideBroken(ctx context.Context) error {
-	var failures []error
-	for _, b := range c.broken {
-		err := c.source.SetAside(ctx, b.record, b.why)
+// nothing else (I7). What can't be set aside now is pending as before. A call
+// that fails is the last, since each may take as long as the table lets it, and
+// what else was handed out waits.
+func (c *call) setAsideBroken(ctx context.Context) (err error) {
+	defer c.endHolds()
+	for i, b := range c.broken {
+		err = c.source.SetAside(ctx, b.record, b.why)
 		switch {
 		case err == nil:
 			c.source.cfg.Logger.Error("lanes: what is stored is no event and was set aside", "position", b.record.ID, "reason", b.why.Reason)
-		case !errors.Is(err, outbox.ErrLeaseLost):
-			failures = append(failures, fmt.Errorf("set aside what is no event: %w", err))
-		}
-		if err != nil {
-			c.source.Release([]outbox.Record{b.record})
+		case errors.Is(err, outbox.ErrLeaseLost):
+			c.release(b)
+			err = nil
+		default:
+			c.release(c.broken[i:]...)
+			return fmt.Errorf("set aside what is no event: %w", err)
 		}
 	}
-	return errors.Join(failures...)
+	return nil
+}
+
+// release takes back what is no event and was not set aside, and what this call
+// hands out after it in its ordering key: another relay, of another release, may
+// be able to read it, and would deliver it after that (I8).
+func (c *call) release(broken ...brokenRecord) {
+	first := make(map[string]int64, len(broken))
+	records := make([]outbox.Record, 0, len(broken))
+	for _, b := range broken {
+		records = append(records, b.record)
+		if before, again := first[b.ordering]; !again || b.position < before {
+			first[b.ordering] = b.position
+		}
+	}
+	c.records = slices.DeleteFunc(c.records, func(record outbox.Record) bool {
+		after, found := first[record.Event.Ordering()]
+		if follows := found && record.Event.Position > after; !follows {
+			return false
+		}
+		records = append(records, record)
+		return true
+	})
+	c.source.Release(records)
+}
+
+// endHolds lets a list of the held keys end what handOutBroken holds back, where
+// SetAside did not: it was not called, or the row was not this relay's any more.
+func (c *call) endHolds() {
+	s, t := c.source, c.tenure
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, b := range c.broken {
+		if t.held[b.ordering] == untilTold {
+			t.hold(b.ordering, t.nextHold())
+			t.askHeld = true
+			notify(s.kicks)
+		}
+	}
 }
