@@ -18,11 +18,11 @@ type brokenRecord struct {
 	why      outbox.Refusal
 }
 
-// waits reports whether the row is no event, and one before it in its ordering
-// key is handed out: as a dead letter it would hold that one back, too, if it
-// were released. It is owed then. The caller holds mu.
+// waits reports whether the row is no event, and another of its ordering key is
+// handed out: one before it, if it were released, would be held back, too, by what
+// is now made a dead letter. It is owed then. The caller holds mu.
 func (c *call) waits(l *line, row *Row) bool {
-	if row.Broken == nil || !c.source.cfg.HoldBack || !l.follows(row.Position) {
+	if row.Broken == nil || !c.source.cfg.HoldBack || len(l.out) == 0 {
 		return false
 	}
 	c.tenure.owe(l, row.Position)
@@ -48,16 +48,15 @@ func (c *call) handOutBroken(row *Row) {
 // nothing else (I7). What can't be set aside now is pending as before. A call
 // that fails is the last, since each may take as long as the table lets it, and
 // what else was handed out waits.
-func (c *call) setAsideBroken(ctx context.Context) (err error) {
+func (c *call) setAsideBroken(ctx context.Context) error {
 	defer c.endHolds()
 	for i, b := range c.broken {
-		err = c.source.SetAside(ctx, b.record, b.why)
+		err := c.source.SetAside(ctx, b.record, b.why)
 		switch {
 		case err == nil:
 			c.source.cfg.Logger.Error("lanes: what is stored is no event and was set aside", "position", b.record.ID, "reason", b.why.Reason)
 		case errors.Is(err, outbox.ErrLeaseLost):
-			c.release(b)
-			err = nil
+			// Nothing of it is out any more, nor of what follows it.
 		default:
 			c.release(c.broken[i:]...)
 			return fmt.Errorf("set aside what is no event: %w", err)
@@ -90,7 +89,8 @@ func (c *call) release(broken ...brokenRecord) {
 }
 
 // endHolds lets a list of the held keys end what handOutBroken holds back, where
-// SetAside did not: it was not called, or the row was not this relay's any more.
+// SetAside did not: it was not called, since another failed, or the row was not
+// this relay's any more. Both have the list asked for.
 func (c *call) endHolds() {
 	s, t := c.source, c.tenure
 	s.mu.Lock()
@@ -98,8 +98,6 @@ func (c *call) endHolds() {
 	for _, b := range c.broken {
 		if t.held[b.ordering] == untilTold {
 			t.hold(b.ordering, t.nextHold())
-			t.askHeld = true
-			notify(s.kicks)
 		}
 	}
 }

@@ -147,6 +147,33 @@ func TestBrokenRowHoldsBackNothingBeforeIt(t *testing.T) {
 	}
 }
 
+// Whoever mends the row meanwhile finds nothing lost behind it.
+func TestBrokenRowIsMendedWhileItWaits(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(r *rig) {
+		table := damage(r, 2)
+		source := r.source(on(table), holdBack)
+		r.put("a", "a", "a")
+		r.want(r.next(source, 10, "a"), "")
+		first := r.next(source, 10)
+		r.want(first, "a1")
+		table.mend()
+		r.remove(source, first...)
+		r.want(r.next(source, 10), "a2 a3")
+	})
+}
+
+// Where what follows a dead letter goes on, it does so at once.
+func TestWhatFollowsABrokenRowGoesOn(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(r *rig) {
+		source := r.source(on(damage(r, 2, 3)))
+		r.put("a", "a", "a", "a")
+		r.want(r.next(source, 10), "a1 a4")
+		r.wantLetters("2 3")
+	})
+}
+
 // What is no event and could not be set aside is pending, and another release
 // may read it: nothing of its ordering key overtakes it (I8).
 func TestNothingOvertakesABrokenRowThatIsNotSetAside(t *testing.T) {
@@ -155,21 +182,22 @@ func TestNothingOvertakesABrokenRowThatIsNotSetAside(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			bubble(t, func(r *rig) {
-				table := damage(r, 1, 3, 5)
+				table := damage(r, 1, 3, 5, 8)
 				door := newDoor(table)
 				source := r.source(on(door), policy)
-				r.put("a", "a", "b", "c", "a", "b")
+				r.put("a", "a", "b", "c", "a", "b", "d", "d", "d")
 				door.set(func() { door.fail[lanestest.Bury] = errAway })
 				records, err := source.Next(r.Context(), 10, nil)
-				if !errors.Is(err, errAway) || text(records) != "c4" {
-					r.Fatalf("Next = %q, %v, want the other key's record with the error", text(records), err)
+				if !errors.Is(err, errAway) || text(records) != "c4 d7" {
+					r.Fatalf("Next = %q, %v, want what no broken row comes before, with the error", text(records), err)
 				}
 				if asked := door.count(lanestest.Bury); asked != 1 {
 					r.Fatalf("the table was asked %d times to bury, want once: it fails", asked)
 				}
 				table.mend()
 				door.set(func() { clear(door.fail) })
-				r.want(r.next(source, 10), "a1 a2 b3 a5 b6")
+				r.remove(source, records...)
+				r.want(r.next(source, 10), "a1 a2 b3 a5 b6 d8 d9")
 			})
 		})
 	}

@@ -20,8 +20,8 @@ type line struct {
 	owed int64
 	// deep says that there may be more owed rows than the one at owed.
 	deep bool
-	// broken is where a row is that is no event and waits for what is out before
-	// it. Zero: none is known.
+	// broken is where a row is that is no event and waits until nothing is out.
+	// Zero: none is known.
 	broken int64
 	// place is the line's in the book's owing, where owed is not zero.
 	place int
@@ -32,11 +32,6 @@ type line struct {
 // what is owed. Only then what a query finds from there on is what was not
 // handed out: what is out could be removed between the query and its answer.
 func (l *line) settled() bool { return l.newest() < l.owed }
-
-// follows reports whether something before the position is out.
-func (l *line) follows(position int64) bool {
-	return slices.ContainsFunc(l.out, func(out int64) bool { return out < position })
-}
 
 // newest is the highest position that is out. Zero: none is.
 func (l *line) newest() int64 {

@@ -56,7 +56,7 @@ func (c *call) debts() (single, deep []debt) {
 		switch {
 		case l.lane != unknownLane && t.reader[l.lane] == nil:
 		case c.excepted(l.ordering):
-		case l.owed == l.broken && l.follows(l.owed):
+		case l.owed == l.broken && len(l.out) > 0:
 		case !l.deep:
 			single = append(single, debt{line: l, from: l.owed})
 		case l.settled():
