@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/settleonce/settleonce/outbox"
 )
@@ -40,8 +41,20 @@ func (c *call) handOutBroken(row *Row) {
 		record:   outbox.Record{ID: strconv.FormatInt(row.Position, 10)},
 		position: row.Position,
 		ordering: row.Ordering,
-		why:      outbox.Refusal{Reason: "it can't be read: " + row.Broken.Error()},
+		why:      outbox.Refusal{Reason: reasonOf(row.Broken)},
 	})
+}
+
+// maxReason is the greatest length in bytes of what is said of a row that is no
+// event, which may cite what stands in it.
+const maxReason = 1024
+
+func reasonOf(broken error) string {
+	reason := "it can't be read: " + broken.Error()
+	if len(reason) > maxReason {
+		reason = strings.ToValidUTF8(reason[:maxReason], "") + "…"
+	}
+	return reason
 }
 
 // setAsideBroken makes dead letters of what is no event, so that it blocks

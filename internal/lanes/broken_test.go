@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -21,12 +22,11 @@ type damagedTable struct {
 
 	mu      sync.Mutex
 	damaged map[int64]bool
+	why     error
 }
 
-var errDamaged = errors.New("it was changed by hand")
-
 func damage(r *rig, positions ...int64) *damagedTable {
-	d := &damagedTable{Memory: r.memory, damaged: make(map[int64]bool)}
+	d := &damagedTable{Memory: r.memory, damaged: make(map[int64]bool), why: errors.New("it was changed by hand")}
 	for _, position := range positions {
 		d.damaged[position] = true
 	}
@@ -44,7 +44,7 @@ func (d *damagedTable) seen(rows []lanes.Row) []lanes.Row {
 	defer d.mu.Unlock()
 	for i := range rows {
 		if d.damaged[rows[i].Position] {
-			rows[i].Event, rows[i].Broken = event.Event{}, errDamaged
+			rows[i].Event, rows[i].Broken = event.Event{}, d.why
 		}
 	}
 	return rows
@@ -160,6 +160,25 @@ func TestBrokenRowIsMendedWhileItWaits(t *testing.T) {
 		table.mend()
 		r.remove(source, first...)
 		r.want(r.next(source, 10), "a2 a3")
+	})
+}
+
+// What is said of a row may cite all that stands in it.
+func TestReasonOfABrokenRowIsBounded(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(r *rig) {
+		table := damage(r, 1)
+		table.why = errors.New(strings.Repeat("€", 1<<20))
+		source := r.source(on(table))
+		r.put("a")
+		r.want(r.next(source, 10), "")
+		letters, err := r.memory.DeadLetters(r.Context(), "", 1)
+		if err != nil || len(letters) != 1 {
+			t.Fatalf("%d dead letters, %v, want one", len(letters), err)
+		}
+		if reason := letters[0].Reason; len(reason) > 2000 || !utf8.ValidString(reason) || !strings.HasPrefix(reason, "it can't be read: €") {
+			t.Fatalf("the reason is %d bytes, valid %v, want a short text in UTF-8", len(reason), utf8.ValidString(reason))
+		}
 	})
 }
 
