@@ -174,10 +174,10 @@ func TestReasonOfABrokenRowIsBounded(t *testing.T) {
 		r.want(r.next(source, 10), "")
 		letters, err := r.memory.DeadLetters(r.Context(), "", 1)
 		if err != nil || len(letters) != 1 {
-			t.Fatalf("%d dead letters, %v, want one", len(letters), err)
+			r.Fatalf("%d dead letters, %v, want one", len(letters), err)
 		}
 		if reason := letters[0].Reason; len(reason) > 2000 || !utf8.ValidString(reason) || !strings.HasPrefix(reason, "it can't be read: €") {
-			t.Fatalf("the reason is %d bytes, valid %v, want a short text in UTF-8", len(reason), utf8.ValidString(reason))
+			r.Fatalf("the reason is %d bytes, valid %v, want a short text in UTF-8", len(reason), utf8.ValidString(reason))
 		}
 	})
 }
