@@ -19,6 +19,7 @@ func TestBrokenRowIsSetAside(t *testing.T) {
 	t.Parallel()
 	columns := map[string]string{
 		"fingerprint": "fingerprint = 'none'", "event_time": "event_time = 'noon'", "extensions": "extensions = '{\"a\":'",
+		"recorded_at": "recorded_at = 'infinity'",
 	}
 	policies := map[outbox.DeadLetterPolicy]string{outbox.HoldBack: "m1 m4", outbox.GoOn: "m1 m3 m4"}
 	for column, damage := range columns {

@@ -27,7 +27,7 @@ func collectEvents(rows pgx.Rows, most int, into []lanes.Row) ([]lanes.Row, erro
 			broken := &scanner.current
 			row = lanes.Row{
 				Position: broken.Position, Lane: lanes.Lane(scanner.lane), //nolint:gosec // events_lane_check
-				Ordering: broken.Ordering, RecordedAt: broken.RecordedAt, Broken: err,
+				Ordering: broken.Ordering, RecordedAt: scanner.recordedAt.Time, Broken: err,
 			}
 		}
 		if len(found) == 0 {
@@ -45,6 +45,7 @@ type rowScanner struct {
 	texts             texts
 	time, fingerprint string
 	extensions        []byte
+	recordedAt        pgtype.Timestamptz
 }
 
 // places are for eventTexts.
@@ -54,7 +55,7 @@ func (s *rowScanner) places() []any {
 	return []any{
 		&r.Position, &s.lane, text(&r.Ordering), text(&e.OrderingKey), text(&e.Source), text(&e.ID), text(&e.Type), text(&e.Subject),
 		text(&s.time), text(&e.DataSchema), text(&e.DataContentType), &e.Data, text(&s.fingerprint), &s.extensions,
-		text(&e.Key.Tenant), text(&e.Key.Scope), text(&e.Key.Operation), text(&e.Key.ID), &r.RecordedAt,
+		text(&e.Key.Tenant), text(&e.Key.Scope), text(&e.Key.Operation), text(&e.Key.ID), &s.recordedAt,
 	}
 }
 
@@ -64,10 +65,14 @@ func (s *rowScanner) row() (lanes.Row, error) {
 	row := s.current
 	row.Lane = lanes.Lane(s.lane) //nolint:gosec // events_lane_check
 	row.Event.Position = row.Position
-	var broken [3]error
+	row.RecordedAt = s.recordedAt.Time
+	var broken [4]error
 	row.Event.Time, broken[0] = timeFrom(s.time)
 	row.Event.Fingerprint, broken[1] = fingerprint.Parse(s.fingerprint)
 	row.Event.Extensions, broken[2] = extensionsFrom(s.extensions)
+	if s.recordedAt.InfinityModifier != pgtype.Finite {
+		broken[3] = errors.New("recorded_at: is no time")
+	}
 	if err := errors.Join(broken[:]...); err != nil {
 		return lanes.Row{}, fmt.Errorf("stored event at position %d: %w", row.Position, err)
 	}

@@ -20,6 +20,9 @@ type line struct {
 	owed int64
 	// deep says that there may be more owed rows than the one at owed.
 	deep bool
+	// broken is where a row is that is no event and waits until nothing is out.
+	// Zero: none is known.
+	broken int64
 	// place is the line's in the book's owing, where owed is not zero.
 	place int
 	one   [1]int64

@@ -195,12 +195,15 @@ func (c *call) admit(r *reader, rows []Row) (handled, passed int) {
 			continue
 		}
 		l := t.line(row.Ordering, int(row.Lane))
-		if l.owed != 0 || c.excepted(row.Ordering) {
+		switch {
+		case l.owed != 0 || c.excepted(row.Ordering):
 			t.owe(l, row.Position)
 			passed++
-			continue
+		case c.waits(l, row):
+			passed++
+		default:
+			c.handOut(l, row)
 		}
-		c.handOut(l, row)
 	}
 	return len(rows), passed
 }

@@ -56,6 +56,7 @@ func (c *call) debts() (single, deep []debt) {
 		switch {
 		case l.lane != unknownLane && t.reader[l.lane] == nil:
 		case c.excepted(l.ordering):
+		case l.owed == l.broken && len(l.out) > 0:
 		case !l.deep:
 			single = append(single, debt{line: l, from: l.owed})
 		case l.settled():
@@ -131,7 +132,7 @@ func (c *call) payPositions(ctx context.Context, debts []debt) error {
 		}
 		deep := l.deep
 		t.acquit(l)
-		if found && t.readable(&rows[0]) {
+		if found && t.readable(&rows[0]) && !c.waits(l, &rows[0]) {
 			c.handOut(t.line(l.ordering, int(rows[0].Lane)), &rows[0])
 		}
 		if deep { // More came while the table was asked.
@@ -172,9 +173,17 @@ func (c *call) payLines(ctx context.Context, debts []debt) error {
 	}
 	for i := range rows {
 		row := &rows[i]
-		if begins, asked := from[row.Ordering]; asked && row.Position >= begins && t.readable(row) && !t.holdsBack(row.Ordering) {
-			c.handOut(t.line(row.Ordering, int(row.Lane)), row)
+		begins, asked := from[row.Ordering]
+		if !asked || row.Position < begins || !t.readable(row) || t.holdsBack(row.Ordering) {
+			continue
 		}
+		l := t.line(row.Ordering, int(row.Lane))
+		if c.waits(l, row) {
+			t.oweFrom(l, row.Position)
+			delete(from, row.Ordering) // And all that follows it.
+			continue
+		}
+		c.handOut(l, row)
 	}
 	for _, d := range debts {
 		d.stillOwed(t, rows, limit)

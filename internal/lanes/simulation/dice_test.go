@@ -29,6 +29,13 @@ func (d *dice) roll(name string) float64 {
 	return float64(mix(mix(d.seed^hash.Sum64())+n)>>11) / (1 << 53)
 }
 
+// look returns a number from [0, 1) that stays the same for a name.
+func (d *dice) look(name string) float64 {
+	hash := fnv.New64a()
+	_, _ = hash.Write([]byte(name))
+	return float64(mix(mix(d.seed^hash.Sum64()))>>11) / (1 << 53)
+}
+
 func (d *dice) chance(name string, probability float64) bool {
 	return probability > 0 && d.roll(name) < probability
 }

@@ -49,6 +49,8 @@ type settings struct {
 	sendSlow, sendDrop, sendLost      float64
 	// eventFails is of each event that arrives, and poison of each event ever.
 	eventFails, poison float64
+	// damaged is of each row that it is no event until it is mended.
+	damaged float64
 }
 
 // inOrder says that a failed event fails those behind it in its ordering key.
@@ -106,6 +108,7 @@ func (p *planner) settle() {
 		sendLost:   oneOf(p, 0, 0, 0.05, 0.2),
 		eventFails: oneOf(p, 0, 0.05, 0.3),
 		poison:     oneOf(p, 0, 0, 0.05, 0.2),
+		damaged:    oneOf(p, 0, 0, 0.05, 0.3),
 	}
 	if p.IntN(8) == 0 {
 		p.beCalm()
@@ -176,6 +179,9 @@ func (p *planner) troubles() {
 	}
 	for range p.IntN(4) {
 		p.add(p.moment(), func(w *world) { w.operate() }, "the operator sees to the dead letters")
+	}
+	for range p.IntN(4) {
+		p.add(p.moment(), func(w *world) { w.damage.mendPending() }, "what is pending and no event is mended")
 	}
 }
 

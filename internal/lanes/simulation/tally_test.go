@@ -31,12 +31,13 @@ const (
 	late            = "calls to the table that took effect late"
 	lateArrivals    = "calls to the destination that arrived after their end"
 	belowFrontier   = "events that were committed below others"
+	unreadable      = "looks at what is no event"
 )
 
 func counted() []string {
 	return []string{
 		delivered, repeated, refused, discarded, requeued, cameBack, fenced, notSettled,
-		takenOver, givenUp, stoppedInSender, late, lateArrivals, belowFrontier,
+		takenOver, givenUp, stoppedInSender, late, lateArrivals, belowFrontier, unreadable,
 	}
 }
 

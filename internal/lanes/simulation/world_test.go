@@ -33,6 +33,7 @@ type world struct {
 	memory      *lanestest.Memory
 	destination *destination
 	ledger      *ledger
+	damage      *damage
 
 	// background is all that ends by itself.
 	background sync.WaitGroup
@@ -52,6 +53,7 @@ type world struct {
 func (p *plan) run(m *mutation, counts *tally, history *strings.Builder) error {
 	w := &world{plan: p, mutation: m, dice: newDice(p.seed), tally: counts, born: time.Now(), history: history}
 	w.ledger = newLedger(w)
+	w.damage = &damage{world: w, mended: make(map[int64]bool)}
 	w.destination = &destination{world: w, cured: make(map[int64]bool)}
 	cfg := lanestest.MemoryConfig{Written: w.ledger.wrote}
 	if m.memory != nil {
@@ -295,6 +297,7 @@ func (w *world) operate() {
 		}
 		w.tally.add(requeued, 1)
 		w.destination.cure(position)
+		w.damage.mend(position)
 		err = errors.Join(err, w.memory.Requeue(ctx, letter.ID))
 	}
 	if err != nil {
